@@ -418,7 +418,7 @@ describe('status', () => {
       setupTasks: [task],
       backup: { atMs: undefined },
     });
-    const summary = 'Stopped while the files of password-vault were written.';
+    const summary = 'Stopped while writing the files of password-vault.';
     const broken = { engineName: 'local', run: 'r1', by: 'ann@nas', startedAt: '', components: ['password-vault'], summary };
     const facts = { components: [vaultView, { ...sealed, speaks: 'vault' }] };
     const { stdout } = await run(['status'], { facts, unfinished: [broken] });

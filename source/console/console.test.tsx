@@ -604,7 +604,7 @@ describe('flows', () => {
     await screen.sees(/▸○ ldap-directory/);
     expect(screen.row('q quit')).not.toMatch(/U update/);
     await screen.press('U');
-    await screen.sees('ldap-directory was not deployed by Quarterdeck. Use the tool that deployed it.');
+    await screen.sees('ldap-directory was not deployed by Quarterdeck. Use the tool that deployed the component.');
     expect(screen.app.started).toEqual([]);
     await screen.press(':');
     await screen.type('deploy ldap');
@@ -949,17 +949,14 @@ describe('what broke off', () => {
     by: 'ann@nas',
     startedAt: '2026-11-20T14:00:00.000Z',
     components: ['password-vault'],
-    summary: 'Stopped while the containers of password-vault were created.',
+    summary: 'Stopped while creating the containers of password-vault.',
   };
 
   test('is named above the panes with the way to go on, until a flow has settled it', async () => {
     let unfinished = [broken];
     const app = createFakeApp({ unfinished: () => unfinished });
     const screen = await openHarness({ size: { columns: 120, rows: 36 }, app });
-    await screen.sees(
-      'Interrupted change to password-vault. Stopped while the containers of password-vault were created.',
-      ':recover resumes',
-    );
+    await screen.sees('Change to password-vault interrupted. Stopped while creating the containers of password-vault.', ':recover resumes');
     await screen.press(':');
     await screen.type('recover');
     await screen.sees('▸ do    Resume interrupted changes');

@@ -35,7 +35,7 @@ test.each([
   await screen.sees('K key', 'A nodes');
   await screen.press('K');
   if (size.columns === 80) {
-    await screen.sees('This console has no API key for mesh-control-server yet', 'headscale apikeys create', 'Create one');
+    await screen.sees('This console has no API key for mesh-control-server yet', 'headscale apikeys create', 'Create an API key');
     expect(misfits(screen.frame(), size)).toEqual([]);
     await screen.press('enter');
   }
@@ -78,11 +78,11 @@ test('A: the nodes in columns, what one of them needs, back to the list, and awa
   );
   expect(misfits(screen.frame(), size)).toEqual([]);
   await screen.press('down', 'down', 'down', 'enter');
-  await screen.sees('engine-room: offline 3d', 'Approve its routes', 'Delete it');
+  await screen.sees('engine-room: offline 3d', 'Approve routes', 'removes the node');
   await screen.press('esc');
   await screen.sees('routes waiting for approval');
   await screen.press('enter');
-  await screen.sees('Approve its routes');
+  await screen.sees('Approve routes');
   await screen.press('enter');
   await screen.sees('[x] Exit node: all other traffic', 'Sends POST', '/api/v1/node/4/approve_routes.');
   await screen.press('enter');

@@ -141,7 +141,7 @@ test('who would lock themselves out is told at the question, and types another o
     ['::1', /::1 (?:is|belongs)/],
     ['::/0', /includes/],
     ['192.168.0.0/16', /192\.168\.0\.0\/16 (?:is|belongs|includes)/],
-    ['nonsense', /not an address, range or country/],
+    ['nonsense', /must be an address, a range or a country/],
   ] as const) {
     await harness.press('ctrl+u');
     await harness.type(text);
@@ -171,9 +171,9 @@ test('an allowlist is made and filled, a bouncer gets its key once, and goes aft
   await harness.press('enter');
   await harness.sees('Comment');
   await harness.press('enter');
-  await harness.sees('198.51.100.77, 2001:db8::/64 are on crew.');
+  await harness.sees('198.51.100.77, 2001:db8::/64 are in the allowlist crew.');
   await start(harness, 'Add a bouncer');
-  await harness.sees('Bouncer name', /Its key is shown[\s┃]+once/);
+  await harness.sees('Bouncer name', /The key is shown[\s┃]+once/);
   await harness.type('lighthouse');
   await harness.press('enter');
   await harness.sees('Key of lighthouse', 'y copy');
@@ -183,7 +183,7 @@ test('an allowlist is made and filled, a bouncer gets its key once, and goes aft
   await start(harness, 'Delete a bouncer');
   await harness.sees('Which bouncer?', 'lighthouse');
   await harness.press('end', 'enter');
-  await harness.sees('Delete bouncer lighthouse', 'Its key stops working.');
+  await harness.sees('Delete bouncer lighthouse', 'The key of the bouncer stops working.');
   await harness.press('y');
   await harness.sees('Deleted bouncer lighthouse.');
 });

@@ -36,7 +36,7 @@ async function seen(id: string, service: string): Promise<{ mode: string; ports:
 test('without a gateway it says which one to deploy; what finds its database by name is refused', async () => {
   const screen = await open(narrow);
   await route(screen);
-  await screen.sees('There is no VPN gateway on practice.', `quarterdeck deploy ${gateway}`);
+  await screen.sees('No VPN gateway is deployed on practice.', `quarterdeck deploy ${gateway}`);
   expect(misfits(screen.frame(), narrow)).toEqual([]);
   await screen.press('esc');
   const other = await open(narrow, 'rss-reader');
@@ -84,7 +84,7 @@ describe('behind a gateway', () => {
     await screen.sees(
       `Routing of ${routed}`,
       `Currently routed through ${gateway}-gluetun-1.`,
-      'Restore its own network and ports',
+      "Restore the component's own network and ports",
       'network again',
     );
     expect(misfits(screen.frame(), narrow)).toEqual([]);

@@ -26,7 +26,7 @@ export async function readComponentSource(entry: Source, catalogFolder: string):
   ]);
   if (compose === undefined) {
     const message = `The catalog has no compose.yaml for ${entry.id}.`;
-    const remedy = 'The component is not deployed with compose. To see how: quarterdeck catalog show';
+    const remedy = 'The component is not deployed with compose. To see how it is deployed: quarterdeck catalog show';
     throw new Fault('catalog.missing', message, remedy, { where: { file } });
   }
   return { folder, compose, files: Object.fromEntries(files.sort(byPath)), configSchema };

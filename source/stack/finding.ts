@@ -8,6 +8,8 @@ export interface Finding {
   advice: string;
   /** For scripts; not printed. */
   rule?: string;
+  /** Who uses a taken port; for code, not printed. */
+  owner?: string;
   /** The remedy behind one key, if the problem can be solved in this program. */
   remedy?: Remedy;
 }
@@ -24,7 +26,7 @@ export type Remedy =
 
 const findingOf =
   (level: Finding['level']) =>
-  (id: string, message: string, advice: string, more?: Pick<Finding, 'rule' | 'remedy'>): Finding => ({
+  (id: string, message: string, advice: string, more?: Pick<Finding, 'rule' | 'owner' | 'remedy'>): Finding => ({
     id,
     level,
     message,

@@ -96,7 +96,7 @@ function textOf(bytes: Uint8Array | undefined, path: string): string | undefined
 
 /** The record decides which files may be deleted and which secrets are in effect, so an incomplete record counts as none. */
 export function readRecord(text: string, file: string, id: string): DeployRecord {
-  const remedy = 'Restore it from a backup, or move it and run deploy: the folder is then treated as created by hand.';
+  const remedy = 'Restore the file from a backup, or move it and run deploy. The folder is then treated as created by hand.';
   const damaged = (reason: string, line = 1, cause?: unknown) =>
     new Fault('config.record', `${file} cannot be read: ${reason}.`, remedy, { where: { file, line }, cause });
   let record: Partial<DeployRecord> | undefined;
@@ -107,8 +107,9 @@ export function readRecord(text: string, file: string, id: string): DeployRecord
     throw damaged('it is not JSON', text.slice(0, offset === undefined ? undefined : Number(offset)).split('\n').length, cause);
   }
   if (!record) throw damaged('it is not an object');
-  if (record.schema !== 1) throw damaged(`it has version ${String(record.schema)}, but this release of Quarterdeck supports only 1`);
-  if (record.component !== id) throw damaged(`it belongs to ${String(record.component)}`);
+  if (record.schema !== 1)
+    throw damaged(`it has version ${String(record.schema)}, but this version of Quarterdeck supports only version 1`);
+  if (record.component !== id) throw damaged(`it is the record of component ${String(record.component)}`);
   for (const key of ['files', 'secrets', 'images'] as const) if (!objectOf(record[key])) throw damaged(`"${key}" is missing`);
   return record as DeployRecord;
 }

@@ -119,7 +119,7 @@ describe('ports that several components have', () => {
           uses,
         );
         expect(conflict?.proposal).toBeUndefined();
-        expect(conflict?.advice).toMatch(/serves the same purpose: choose one of them, or bind one to a separate address/);
+        expect(conflict?.advice).toMatch(/serves the same purpose\. Use only one of these components, or bind one to a separate address/);
       }
     },
   );

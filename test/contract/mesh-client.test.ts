@@ -81,7 +81,7 @@ describe.each(minors)('a control server 0.%i, as it is spoken to', (minor) => {
     const node = await client.register(grant(), mesh.pendingAuthId ?? '', guest);
     expect(node).toMatchObject({ name: 'new-tablet', owner: 'guest' });
     await expect(client.register(grant(), mesh.pendingAuthId ?? '', guest)).rejects.toMatchObject({
-      message: expect.stringMatching(/no node is waiting with that key/),
+      message: expect.stringMatching(/no node is waiting with this key/),
     });
     const now = async () => (await client.nodes(signal())).find(({ id }) => id === node.id);
     await client.renameNode(grant(), node, 'kitchen');
@@ -200,7 +200,7 @@ describe('what is wrong on the way', () => {
     const strange: HttpEndpoint = { ...engineName, address: { host: '127.0.0.1', port, near: true } };
     await expect(new Headscale(new HeadscaleApi(strange, 'x'), meshVersionOf('v0.29.0')).users(signal())).rejects.toMatchObject({
       code: 'failed.mesh',
-      message: expect.stringMatching(/is not from a control server/),
+      message: expect.stringMatching(/did not respond like a control server/),
     });
   });
 });

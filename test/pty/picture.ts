@@ -68,7 +68,7 @@ async function record(): Promise<void> {
 
   await find('mesh-control', /▸ .*mesh-control-server/);
   await recording.press('K');
-  await terminal.sees('Create one', 30_000);
+  await terminal.sees('Create an API key', 30_000);
   await recording.press('enter');
   await terminal.sees('Valid for', 30_000);
   await recording.press('right');

@@ -40,7 +40,7 @@ async function withKey(size: { columns: number; rows: number }, env: Readonly<Re
   shown.type(id);
   await shown.sees(new RegExp(`[▸>]\\S ${id}`));
   shown.press('enter', 'K');
-  await shown.sees('Create one', startLimitMs);
+  await shown.sees('Create an API key', startLimitMs);
   shown.press('enter');
   await shown.sees('User', startLimitMs);
   shown.press('right', 'ctrl+s');
@@ -123,7 +123,7 @@ describe('the QR code of a pre-auth key', () => {
     shown.type(id);
     await shown.sees(`1 of 1: ${id}`);
     shown.press('enter', 'K');
-    await shown.sees('Create one', startLimitMs);
+    await shown.sees('Create an API key', startLimitMs);
     shown.press('enter');
     await shown.sees('User', startLimitMs);
     shown.press('right', 'ctrl+s');
@@ -139,7 +139,7 @@ describe('the QR code of a pre-auth key', () => {
 
   test('of the command is printed where it fits, and otherwise offered as a file', async () => {
     const answered = async (shown: Terminal) => {
-      await shown.sees('Create one', startLimitMs);
+      await shown.sees('Create an API key', startLimitMs);
       shown.type('1\r');
       await shown.sees(/User/, startLimitMs);
       shown.type('1\r');

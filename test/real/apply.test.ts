@@ -174,7 +174,7 @@ for (const { kind, machines, usual, known } of ways) {
             await killSession(pid);
             await until(async () => !(await readLock(host, stackFolder, signal))?.alive);
             const stopped = await readRun(host, stackFolder, 'run2', signal);
-            expect(stopped).toMatchObject({ state: 'stopped', summary: `Stopped while the containers of ${project} were started.` });
+            expect(stopped).toMatchObject({ state: 'stopped', summary: `Stopped while starting the containers of ${project}.` });
             if (!stopped) return;
 
             const { transaction: _, ...recovering } = changing;

@@ -48,7 +48,7 @@ describeBeside('docker', 'the flows of a real CrowdSec 1.7.8', (engine) => {
       await message('ban', 'FR', '--for', '4h', '--yes');
       expect(await bans()).toEqual(['2001:db8:bad::/48', '203.0.113.7', 'FR']);
       const refused = await operator.run(['ban', '198.51.100.0/24', '--for', '4h']);
-      expect([refused.code, refused.stderr]).toEqual([4, expect.stringMatching(/the address\s+you come from/)]);
+      expect([refused.code, refused.stderr]).toEqual([4, expect.stringMatching(/the\s+address\s+from\s+which\s+you\s+connect/)]);
       for (const value of ['203.0.113.7', '2001:db8:bad::/48'])
         expect(await message('unban', value)).toBe(`${value} is no longer blocked.`);
       expect(await message('unban', 'FR')).toBe('France (FR) is no longer blocked.');
@@ -59,7 +59,7 @@ describeBeside('docker', 'the flows of a real CrowdSec 1.7.8', (engine) => {
       await message('allowlists', 'create', 'crew', '--description', 'ours');
       await message('ban', '192.0.2.80', '--for', '4h');
       expect(await message('allowlists', 'add', 'crew', '192.0.2.0/24', '2001:db8::7', '--comment', 'the crew')).toBe(
-        '192.0.2.0/24, 2001:db8::7 are on crew.',
+        '192.0.2.0/24, 2001:db8::7 are in the allowlist crew.',
       );
       // From 1.6.9 on that ends what decisions there are.
       expect(await bans()).toEqual([]);
@@ -75,7 +75,7 @@ describeBeside('docker', 'the flows of a real CrowdSec 1.7.8', (engine) => {
       await message('ban', '192.0.2.80', '--for', '4h', '--bypass-allowlist');
       expect(await bans()).toEqual(['192.0.2.80']);
       await message('unban', '192.0.2.80');
-      expect(await message('allowlists', 'remove', 'crew', '2001:db8::7')).toBe('2001:db8::7 is off crew.');
+      expect(await message('allowlists', 'remove', 'crew', '2001:db8::7')).toBe('Removed 2001:db8::7 from the allowlist crew.');
       expect(await message('allowlists', 'delete', 'crew', '--yes')).toBe('Deleted allowlist crew.');
       const again = await operator.run(['allowlists', 'create', 'crew', '--description', 'ours']);
       expect(again.code, again.stderr).toBe(0);

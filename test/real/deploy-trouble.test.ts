@@ -181,7 +181,7 @@ describeWithRegistry('deploying when something goes wrong', (registry) => {
       const updated = await yes('update', 'all');
       expect(updated.code, updated.stdout + updated.stderr).toBe(5);
       expect((updated.stdout + updated.stderr).replaceAll(/\s+/g, ' ')).toContain(
-        `Cannot tell whether web is up to date: ${fixture.image} could not be checked (the image has no registry digest`,
+        `Cannot determine whether web is up to date: ${fixture.image} could not be checked (the image has no registry digest`,
       );
       for (const id of many) expect(await release(id), id).toBe('second');
     });

@@ -117,7 +117,7 @@ describeReal('docker', 'a process that is killed while it has stopped or changed
       flow: 'restore',
       args: restore,
       repairs: [recover('--undo'), recover('--finish')],
-      says: /The restore of the backup \w+ (?:was interrupted|is complete, but)/,
+      says: /The (?:restore of the backup \w+ was interrupted|data of the backup \w+ is restored, but)/,
       replaces: true,
       middle: isDown,
     },

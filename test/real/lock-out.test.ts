@@ -56,8 +56,8 @@ await describeNetwork('who must not be banned on machines in networks of their o
     const before = (address: string) => address.replace(/\.\d+$/, '.1');
 
     it('the operator, as each machine sees them: behind a jump host that is the jump host', { timeout: 120_000 }, async () => {
-      expect(await reason('near', before(network.nearAddress))).toMatch(/the address you come from, as near sees it/);
-      expect(await reason('deep', before(network.deepAddress))).toMatch(/the address you come from, as deep sees it/);
+      expect(await reason('near', before(network.nearAddress))).toMatch(/the address from which you connect to near/);
+      expect(await reason('deep', before(network.deepAddress))).toMatch(/the address from which you connect to deep/);
       // It is not seen over there, and yet is where the operator sits.
       expect(await reason('deep', before(network.nearAddress))).toMatch(/the machine that you are using/);
       expect(await reason('deep', network.deepAddress)).toMatch(/at which you reach deep|an address of deep itself/);

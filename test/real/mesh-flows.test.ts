@@ -104,7 +104,7 @@ describeUnless(findServer('headscale').missing, 'the mesh control server', () =>
       await run('mesh', 'node', id, 'bridge', 'delete', '--yes');
       expect(await node()).toBeUndefined();
       const again = await fixture.operator.run(['mesh', 'register', id, authId, '--user', 'ann']);
-      expect(again).toMatchObject({ code: 1, stderr: expect.stringMatching(/no node is waiting with that key/) });
+      expect(again).toMatchObject({ code: 1, stderr: expect.stringMatching(/no node is waiting with this key/) });
     });
 
     it('restarted in the middle it is waited for by nobody: what is asked meanwhile is refused in a sentence, and works afterwards', async () => {

@@ -73,7 +73,7 @@ describeReal('docker', 'a component behind a VPN gateway', (engine) => {
   it('is refused without a gateway of that name, and for what is not there; dry-run, both plans are shown', async () => {
     expect(await run('route', client, '--through', 'nowhere')).toMatchObject({
       code: 4,
-      said: expect.stringMatching(/no VPN gateway "nowhere"/),
+      said: expect.stringMatching(/No VPN gateway "nowhere"/),
     });
     expect(await done('route', client, '--direct')).toMatch(/already has its own network/);
     expect(await done('route', client, '--dry-run')).toMatch(/routing-gateway: /);
@@ -103,13 +103,13 @@ describeReal('docker', 'a component behind a VPN gateway', (engine) => {
 
   it('a second one behind it: the first is made again with the gateway, in the same run', async () => {
     const said = await done('route', other, '--yes');
-    expect(said).toMatch(new RegExp(`Also recreated, since they use it too: ${client}`));
+    expect(said).toMatch(new RegExp(`Also recreated because of the shared network: ${client}`));
     expect(said).toMatch(new RegExp(`Disconnecting ${client} from the network`));
     expect(await fixture.page()).toBe('good morning');
   });
 
   it('a restart of the gateway takes those behind it along (R15)', async () => {
-    expect(await done('restart', gateway)).toMatch(/Restarted too, since they are in its network: routed-/);
+    expect(await done('restart', gateway)).toMatch(/Also restarted because of the shared network: routed-/);
     expect(await fixture.page()).toBe('good morning');
   });
 
@@ -158,7 +158,7 @@ describeReal('docker', 'a component behind a VPN gateway', (engine) => {
   it('a gateway with somebody behind it is not removed', async () => {
     expect(await run('remove', gateway, '--yes')).toMatchObject({
       code: 4,
-      said: expect.stringMatching(/routed-client, routed-other are in its network/),
+      said: expect.stringMatching(/routed-client, routed-other are in the network of /),
     });
   });
 
@@ -202,7 +202,7 @@ for (const { kind, composer } of onPodman)
       expect(await fixture.page()).toBe('good morning');
       // The rest is the same for both of them, and slow.
       if (composer === 'compose-2') {
-        expect(await done('restart', gateway)).toMatch(/Restarted too/);
+        expect(await done('restart', gateway)).toMatch(/Also restarted/);
         expect(await fixture.page()).toBe('good morning');
         await done('rollback', gateway, '--yes');
         expect((await fixture.answered(gateway, 'front')).Config.Env).toContain('COUNTRY=Sweden');

@@ -93,11 +93,11 @@ describeReal('docker', 'a far side that is not like others', (engine) => {
 
     it('whose disk is full, or read-only, says which folder on which host, and nothing is written', { timeout: 180_000 }, async () => {
       const full = await said('full', 'deploy', id, '--yes');
-      expect(full).toMatchObject({ code: 4, text: expect.stringMatching(`Only \\S+ \\S+ is free on ${join(folder, 'full')} of full`) });
+      expect(full).toMatchObject({ code: 4, text: expect.stringMatching(`Only \\S+ \\S+ is free on ${join(folder, 'full')} \\(full\\)`) });
       const frozen = await said('frozen', 'deploy', id, '--yes');
       expect(frozen.code).toBe(1);
       expect(frozen.text).toMatch(
-        new RegExp(`Nothing was changed: the change could not be prepared in ${join(folder, 'frozen')} on frozen: .*Read-only file system`),
+        new RegExp(`The change could not be prepared in ${join(folder, 'frozen')} on frozen: .*Read-only file system`),
       );
       expect((await said('frozen', 'hosts', 'check', 'frozen')).text).toContain('its filesystem is mounted read-only');
       await isUntouched();

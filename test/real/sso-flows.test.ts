@@ -121,7 +121,7 @@ ${accessControl}`,
       { password: [secret], 'password-again': [secret] },
       { name: 'Noor', email: 'noor@example.org', group: ['family'] },
     );
-    expect(added.message).toBe(`noor is a user of ${id}. The portal has read the file.`);
+    expect(added.message).toBe(`Added user noor to ${id}. The portal has read the file.`);
     expect(await logIn('noor', secret)).toBe(200);
     const reset = await run(ssoPassword, ['noor'], { password: [''] });
     expect(reset.message).toContain('The portal has read the file.');

@@ -181,7 +181,7 @@ describe.skipIf(!hasTools)('backup and restore', () => {
     context = { ...context, catalog: { entries: [renamed], get: () => renamed, problems: [] } };
     await expect(fixture.run(restore, view(), { options: { to } })).rejects.toMatchObject({
       code: 'refused.nothingToRestore',
-      message: `Nothing in the backup ${stamp} matches a volume of notes. data: no container on this host has this volume.`,
+      message: `Nothing in the backup ${stamp} matches a volume of notes. data: no container on this host uses this volume.`,
     });
     expect(fixture.engine.requests).toEqual([]);
   });
@@ -211,7 +211,7 @@ describe.skipIf(!hasTools)('backup and restore', () => {
       mount(photos);
       await expect(fixture.run(backup, view(), { options: { to } })).rejects.toMatchObject({
         code: 'refused.backupIncomplete',
-        message: expect.stringMatching(/upload \(not mounted by any container\); app:\/data \(\/srv\/photos is mounted there/),
+        message: expect.stringMatching(/upload \(not mounted by any container\); app:\/data \(\/srv\/photos is mounted at this path/),
         remedy: expect.stringContaining('quarterdeck backup notes --exclude upload --include app:/data'),
       });
       expect(fixture.engine.requests).toEqual([]);
@@ -609,7 +609,7 @@ describe.skipIf(!hasTools)('backup and restore', () => {
       };
       await expect(fixture.run(whole, view(), { options: { to } })).rejects.toMatchObject({
         code: 'refused.nothingToRestore',
-        message: expect.stringContaining('elsewhere: no container on this host has this volume.'),
+        message: expect.stringContaining('elsewhere: no container on this host uses this volume.'),
       });
       expect(fixture.engine.requests).toEqual([]);
     });

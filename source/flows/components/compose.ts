@@ -29,7 +29,7 @@ export const compose: Procedure = async (session, input, context) => {
   const [deployment, tool] = await Promise.all([readDeployment(host, stackFolder, component.id, signal), neededComposeTool(scope)]);
   if (!deployment) {
     const message = `${cleanLine(stackFolder)} has no folder for ${component.id}.`;
-    throw new Fault('refused.notOurs', message, 'Run compose in the folder of its compose file.');
+    throw new Fault('refused.notOurs', message, 'Run compose in the folder that contains the compose file.');
   }
   const secrets = await valuesInForce(scope, deployment);
   const effect = composeEffect(words);
@@ -81,19 +81,19 @@ async function consequencesOf({ engine, signal }: EngineScope, component: Compon
   );
   const lines = [
     names.length === 0
-      ? `It may remove containers of ${component.id}, and the files in them outside volumes.`
-      : `It may stop or remove ${namesText(names)}, and the files in them outside volumes.`,
+      ? `The command may remove containers of ${component.id}. Data in them outside of volumes would be lost.`
+      : `The command may stop or remove ${namesText(names)}. Data in removed containers outside of volumes would be lost.`,
   ];
-  if (effect.subcommand === undefined) lines.push('The effect of this command is unknown: it may delete data.');
-  if (effect.elsewhere) lines.push('Its options name other files, another project or another engine: what it removes there is unknown.');
+  if (effect.subcommand === undefined) lines.push('The effect of this command is unknown; it may delete data.');
+  if (effect.elsewhere) lines.push('The command uses other files, another project or another engine; what it removes there is unknown.');
   if (!effect.deletesVolumes) return lines;
   const volumes = (await engine.volumes(signal))
     .filter((volume) => projectOf(volume) === component.project)
     .map(({ name }) => cleanLine(name));
   lines.push(
     volumes.length === 0
-      ? 'The volumes of its containers, with everything in them.'
-      : `${volumes.length === 1 ? 'The volume' : 'The volumes'} ${namesText(volumes)} and unnamed volumes, with everything in them.`,
+      ? `The volumes of ${component.id} are deleted, with all of their data.`
+      : `${volumes.length === 1 ? 'The volume' : 'The volumes'} ${namesText(volumes)} and all anonymous volumes are deleted, with all of their data.`,
   );
   return lines;
 }

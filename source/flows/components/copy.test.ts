@@ -62,7 +62,7 @@ describe('cp out of a container', () => {
     expect((await stat(here('out', 'run.sh'))).mode & 0o7777).toBe(0o755);
     expect((await stat(here('out', 'sub'))).mode & 0o777).toBe(0o700);
     expect(outcome.message).toBe(
-      `Copied 2 files (6 B) from box:/etc/app to ${here('out')}. Skipped, neither file nor folder nor link: app/dev.`,
+      `Copied 2 files (6 B) from box:/etc/app to ${here('out')}. Skipped because they are not files, folders or links: app/dev.`,
     );
   });
 
@@ -200,7 +200,7 @@ describe('the words of cp', () => {
     fixture.engine.archives.set('/srv', await archiveOf([{ name: 'srv/', type: 'directory' }]));
     await expect(fixture.run(copy, box(), { words: [here('a'), ':/srv/x'] })).rejects.toMatchObject({ code: 'refused.notConfirmed' });
     expect(fixture.operator.confirmations).toMatchObject([
-      { typed: 'local', consequences: ['/srv/x of box is overwritten where it exists.'] },
+      { typed: 'local', consequences: ['Existing files at /srv/x in box are overwritten.'] },
     ]);
     expect(fixture.engine.put).toEqual([]);
     fixture.engine.archives.set('/x', await archiveOf([{ name: 'x', content: 'x' }]));
@@ -242,7 +242,7 @@ describe('cp into a container whose disk is full', () => {
     full();
     await expect(fixture.run(copy, box(), { words: [here('big'), ':/data/big'] })).rejects.toMatchObject({
       code: 'failed.noRoom',
-      message: 'No space left in /data of box on local. The partial copy was removed.',
+      message: 'No space left in box:/data on local. The partial copy was removed.',
     });
     expect(fixture.engine.requests.at(-1)).toBe('exec box rm -rf -- /data/big');
   });
@@ -252,7 +252,7 @@ describe('cp into a container whose disk is full', () => {
     full();
     for (const target of [':/data/big', ':/data']) {
       await expect(fixture.run(copy, box(), { words: [here('big'), target] })).rejects.toMatchObject({
-        message: 'No space left in /data of box on local. The content of /data/big is incomplete.',
+        message: 'No space left in box:/data on local. The content of /data/big is incomplete.',
       });
     }
     expect(fixture.engine.requests.filter((line) => line.startsWith('exec'))).toEqual([]);

@@ -53,7 +53,8 @@ export const copy: Flow = {
     const container = await oneTarget(scope, input, { running: false });
     const { name } = container;
     if (!posix.isAbsolute(paths.inside)) {
-      throw new Fault('usage.copy', `"${cleanLine(paths.inside)}" is not an absolute path in ${name}.`, `Start it with a slash. ${usage}`);
+      const message = `The path in ${name} must be absolute, not "${cleanLine(paths.inside)}".`;
+      throw new Fault('usage.copy', message, `Start the path with a slash. ${usage}`);
     }
     const onBytes = ({ files, bytes }: CopyCount) =>
       session.progress({ id: 'copy', label: `Copying, ${countText(files, 'file')}, ${bytesText(bytes)}` });
@@ -62,7 +63,7 @@ export const copy: Flow = {
     session.progress({ id: 'copy', label: 'Copied', fraction: 1, done: true });
     if (count === undefined) return { message: 'Dry run: nothing was copied.' };
     const { files, bytes, skipped } = count;
-    const rest = skipped.length > 0 ? ` Skipped, neither file nor folder nor link: ${skipped.map(cleanLine).join(', ')}.` : '';
+    const rest = skipped.length > 0 ? ` Skipped because they are not files, folders or links: ${skipped.map(cleanLine).join(', ')}.` : '';
     const ends = [`${name}:${paths.inside}`, paths.outside].map(cleanLine);
     const [from, to] = paths.direction === 'out' ? ends : ends.reverse();
     return {
@@ -84,7 +85,7 @@ async function pathsOf(session: Session, input: FlowInput): Promise<CopyPaths> {
       { value: 'in', label: 'From this machine to the container' },
     ],
   });
-  const absolute = (path: string) => (path.startsWith('/') ? undefined : 'A path in the container starts with a slash.');
+  const absolute = (path: string) => (path.startsWith('/') ? undefined : 'The path in the container must start with a slash.');
   const given = (path: string) => (path === '' ? 'A path is required.' : undefined);
   const inside = await session.ask.text({ id: 'inside', label: 'Path in the container', check: absolute });
   const outside = await session.ask.text({ id: 'outside', label: 'Path on this machine', check: given });
@@ -132,7 +133,7 @@ async function copyIn({ scope, container, paths, onBytes }: Copying): Promise<Co
     right: 'operate',
     request: `PUT /containers/${name}/archive?path=${folder}, with ${root} from ${outside}`,
     confirmOnProduction: true,
-    consequences: [`${cleanLine(posix.join(folder, root))} of ${name} is overwritten where it exists.`],
+    consequences: [`Existing files at ${cleanLine(posix.join(folder, root))} in ${name} are overwritten.`],
     limitMs,
     run: async (grant) => {
       const { archive, count } = packLocal(outside, root, grant.signal, onBytes);
@@ -140,7 +141,7 @@ async function copyIn({ scope, container, paths, onBytes }: Copying): Promise<Co
       try {
         await writer.putArchive(id, folder, archive);
       } catch (thrown) {
-        const where = `${folder} of ${name} on ${scope.engineName}`;
+        const where = `${name}:${folder} on ${scope.engineName}`;
         throw await interruptedCopy(thrown, writer, { id, where, path: posix.join(folder, root), isNew });
       }
       return count;

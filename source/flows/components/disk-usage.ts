@@ -24,7 +24,7 @@ export interface UsageItem {
   inUse: boolean;
   /** For an image: its tags as the engine knows them. An image with several tags is removed with its last tag. */
   tags?: readonly string[];
-  /** Cleaned: `untagged`, `unnamed`, `exited`. */
+  /** Cleaned: `untagged`, `anonymous`, `exited`. */
   note: string;
 }
 
@@ -62,7 +62,7 @@ export function usageItems(usage: DiskUsage): UsageItem[] {
         name: cleanLine(volume.name),
         sizeBytes: volume.sizeBytes,
         inUse: volume.usedBy > 0,
-        note: volume.anonymous ? 'unnamed' : '',
+        note: volume.anonymous ? 'anonymous' : '',
       }),
     ),
     ...usage.buildCache.map(
@@ -137,7 +137,7 @@ export const diskUsage: Procedure = async (session, input, context) => {
   return {
     message:
       reclaimable > 0
-        ? `${bytesText(reclaimable)} can be reclaimed: "quarterdeck prune --dry-run" lists it, with --all also tagged images and named volumes.`
+        ? `${bytesText(reclaimable)} can be reclaimed. To list it: quarterdeck prune --dry-run (with --all, also tagged images and named volumes)`
         : 'Nothing to reclaim.',
     data: { host: input.engineName, rows, items },
   };

@@ -79,7 +79,7 @@ function answersWith({ facts, deployment, answers }: Deployed, path: string, tex
   const { values: env, lines } = readEnv(text, file);
   // Compose reads a name without a value from its environment, which is empty here: the line would be dropped silently.
   const alone = lines.findIndex((line) => line.name !== undefined && !Object.hasOwn(env, line.name));
-  if (alone >= 0) throw wrongLine(file, lines, alone, 'it has no value');
+  if (alone >= 0) throw wrongLine(file, lines, alone, 'no value is set');
   const context = formContextOf({ ...facts, deployment: { ...deployment, env } }, {});
   for (const field of formOf(entry, context).fields) {
     const line = lines.findLastIndex(({ name }) => name === field.id);
@@ -91,12 +91,8 @@ function answersWith({ facts, deployment, answers }: Deployed, path: string, tex
 
 function wrongLine(file: string, lines: readonly EnvLine[], index: number, problem: string): Fault {
   const before = lines.slice(0, index).reduce((count, { text }) => count + text.split('\n').length, 0);
-  return new Fault(
-    'config.env',
-    `${lines[index]?.name ?? ''} in .env: ${problem.replace(/\.$/, '')}.`,
-    'Use NAME=value, or remove the line to use the default.',
-    { where: { file, line: before + 1 } },
-  );
+  const message = `${lines[index]?.name ?? ''} in .env: ${problem.replace(/\.$/, '')}.`;
+  return new Fault('config.env', message, 'Use NAME=value, or remove the line to use the default.', { where: { file, line: before + 1 } });
 }
 
 async function chosenFile(session: Session, written: string | undefined, texts: Readonly<Record<string, string>>): Promise<string> {
@@ -104,7 +100,7 @@ async function chosenFile(session: Session, written: string | undefined, texts: 
   if (written !== undefined) {
     const found = names.find((name) => name === written || name === `files/${written}`);
     if (found) return found;
-    throw new Fault('usage.file', `No file "${cleanLine(written)}".`, nameRemedy(written, names, 'The component has no files.'));
+    throw new Fault('usage.file', `Unknown file "${cleanLine(written)}".`, nameRemedy(written, names, 'The component has no files.'));
   }
   return session.ask.choice({ id: 'file', label: 'File', choices: names.map((name) => ({ value: name, label: name })) });
 }

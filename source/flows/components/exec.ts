@@ -50,11 +50,8 @@ export const exec: Procedure = async (session, input, context) => {
   if (result.stdout.length > 0) session.show({ kind: 'output', stream: 'stdout', bytes: result.stdout });
   if (result.stderr.length > 0) session.show({ kind: 'output', stream: 'stderr', bytes: result.stderr });
   if (result.cut) {
-    throw new Fault(
-      'failed.outputCut',
-      `The output of the program was too long and was cut. It ended with exit code ${result.exitCode}.`,
-      'Write the output to a file in the container, and copy that with quarterdeck cp.',
-    );
+    const message = `The output of the program was too long and was truncated. The program ended with exit code ${result.exitCode}.`;
+    throw new Fault('failed.outputCut', message, 'Write the output to a file in the container, then copy the file with quarterdeck cp.');
   }
   const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
   return {
@@ -87,7 +84,7 @@ export function splitWords(line: string): string[] {
       word = (word ?? '') + character;
     }
   }
-  if (quote !== undefined) throw new Fault('usage.quote', `Unclosed quote: ${quote}`, 'Close it.');
+  if (quote !== undefined) throw new Fault('usage.quote', `Unclosed quote: ${quote}`, 'Add the closing quote.');
   if (word !== undefined) words.push(word);
   return words;
 }
@@ -114,8 +111,9 @@ export const shell: Procedure = async (session, input, context) => {
   if (end === undefined) return { message: 'Dry run: no shell was opened.' };
   if (end.left) return { message: `Detached from ${name}. Programs in that shell may still be running.`, data: { left: true } };
   if (cannotRun.has(end.exitCode)) {
-    const remedy = `Run a program of the image: quarterdeck exec ${component.id} -- PROGRAM`;
-    throw new Fault('failed.noShell', `The shell in ${name} ended with exit code ${end.exitCode}: the image may have none.`, remedy);
+    const remedy = `Run a program that the image contains: quarterdeck exec ${component.id} -- PROGRAM`;
+    const message = `The shell in ${name} ended with exit code ${end.exitCode}; the image may not contain a shell.`;
+    throw new Fault('failed.noShell', message, remedy);
   }
   return { message: `The shell in ${name} ended with exit code ${end.exitCode}.`, data: { exitCode: end.exitCode } };
 };

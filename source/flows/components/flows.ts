@@ -18,9 +18,9 @@ const lifecycle = lazyFlows(common, [
   {
     verb: 'stop',
     title: 'Stop a component',
-    summary: 'Stops the containers of a component in reverse order of their dependencies, and waits until they have ended. Data is kept.',
+    summary: 'Stops the containers of a component in reverse order of their dependencies, and waits until they have stopped. Data is kept.',
     flags: { ...serviceFlag, ...graceFlag },
-    interrupts: 'It is not available until it is started again.',
+    interrupts: 'The component is not available until it is started again.',
     offered: (component) => component.services.some((service) => isUp(service) || isPaused(service)),
     load: async () => (await import('./stop.ts')).stop,
   },
@@ -30,7 +30,7 @@ const lifecycle = lazyFlows(common, [
     summary:
       'Restarts the containers of a component in order of their dependencies, and waits until they run and pass their health checks.',
     flags: { ...serviceFlag, ...graceFlag },
-    interrupts: 'It is not available until it runs again.',
+    interrupts: 'The component is not available until it is running again.',
     offered: (component) => component.services.some(hasContainer),
     load: async () => (await import('./start.ts')).restart,
   },
@@ -39,7 +39,7 @@ const lifecycle = lazyFlows(common, [
     title: 'Pause a component',
     summary: 'Freezes the processes of a component. They keep their memory and do not respond until unpaused.',
     flags: serviceFlag,
-    interrupts: 'It does not respond until it is unpaused.',
+    interrupts: 'The component does not respond until it is unpaused.',
     offered: (component) => component.services.some(isUp),
     load: async () => (await import('./pause.ts')).pause,
   },
@@ -55,13 +55,13 @@ const lifecycle = lazyFlows(common, [
     verb: 'remove',
     title: 'Remove a component',
     summary:
-      'Removes the containers of a component and, if Quarterdeck deployed it, its site and its unmodified files. Images and data are kept, unless you type its name to delete the data. Lists everything that is lost before you confirm.',
+      'Removes the containers of a component and, if Quarterdeck deployed it, its reverse proxy site and its unmodified files. Images are kept, and so is the data unless you type the name of the component to delete it. Lists everything that will be lost before you confirm.',
     right: 'destroy',
     flags: {
       ...serviceFlag,
       force: { meaning: 'also remove running containers, killing their processes' },
-      volumes: { meaning: 'also remove their unnamed volumes and their content' },
-      data: { meaning: 'also delete its data, if Quarterdeck deployed it; repeat the name to confirm', value: 'COMPONENT' },
+      volumes: { meaning: 'also remove their anonymous volumes and all data in them' },
+      data: { meaning: 'also delete the data of a component that Quarterdeck deployed; repeat its name to confirm', value: 'COMPONENT' },
     },
     offered: (component) => component.services.some(hasContainer),
     load: async () => (await import('./remove.ts')).remove,
@@ -79,11 +79,11 @@ const lifecycle = lazyFlows(common, [
     verb: 'exec',
     title: 'Run a program in a container',
     summary:
-      'Runs a program in a running container and exits with its exit code. Its output is passed on unchanged. Do not put secrets in its arguments: the engine exposes them to all of its users.',
+      'Runs a program in a running container and exits with its exit code. The output is passed through unchanged. Do not pass secrets as arguments, because all users of the engine can see them.',
     usage: '-- PROGRAM [ARGUMENT...]',
     flags: {
       ...serviceFlag,
-      stdin: { meaning: 'pass standard input to it, up to 64 MB' },
+      stdin: { meaning: 'pass standard input to the program, up to 64 MB' },
       tty: { meaning: 'attach the terminal, for interactive programs' },
     },
     offered: (component) => component.services.some(isUp),
@@ -106,11 +106,11 @@ const others = lazyFlows(common, [
     verb: 'prune',
     title: 'Free unused disk space',
     summary:
-      'Lists stopped containers, unused images, unused volumes and build cache, and removes exactly those that you confirm. Kinds: containers, images, volumes, build-cache.',
+      'Lists stopped containers, unused images, unused volumes and build cache, and removes only those that you confirm. Kinds: containers, images, volumes, build-cache.',
     right: 'destroy',
     about: 'host',
     usage: '[KIND...]',
-    flags: { all: { meaning: 'also unused tagged images and unused named volumes' } },
+    flags: { all: { meaning: 'also remove unused tagged images and unused named volumes' } },
     load: async () => (await import('./prune.ts')).prune,
   },
   {
@@ -128,7 +128,7 @@ const others = lazyFlows(common, [
     verb: 'tasks',
     title: 'Confirm a setup task',
     summary:
-      'Marks a setup task as done that Quarterdeck cannot detect, such as a changed default password or an imported certificate. Tasks that the product reports are detected automatically.',
+      'Confirms that a setup task is done, for tasks that Quarterdeck cannot detect, such as a changed default password or an imported certificate. Tasks that the product reports are detected automatically.',
     usage: '[ID]',
     offered: (component) => setupTasksLeft(component).some(({ by }) => by === 'hand'),
     load: async () => (await import('./setup-task.ts')).tasks,
@@ -137,7 +137,7 @@ const others = lazyFlows(common, [
     verb: 'compose',
     title: 'Run a compose command',
     summary:
-      "Runs any compose command in the component's folder on the host, with its secrets, and exits with its exit code. Its changes are not planned, not journaled and cannot be rolled back. Commands that remove containers or volumes require confirmation.",
+      "Runs any compose command in the component's folder on the host, with its secrets, and exits with its exit code. Changes made this way are neither planned nor journaled, and cannot be rolled back. Commands that remove containers or volumes require confirmation.",
     usage: '-- COMMAND [ARGUMENT...]',
     ours: true,
     offered: (component) => component.known,

@@ -16,8 +16,10 @@ export const incident: Flow = {
   usage: '[NAME]',
   async run(session, input, context) {
     const { practice } = context;
-    if (!practice)
-      throw new Fault('refused.notPractice', 'Incidents can be simulated in the practice stack only.', 'Open it: quarterdeck practice');
+    if (!practice) {
+      const message = 'Incidents can be simulated in the practice stack only.';
+      throw new Fault('refused.notPractice', message, 'Open the practice stack: quarterdeck practice');
+    }
     const choices = [
       ...practice.incidents.map(({ name, title, summary }) => ({ value: name, label: title, detail: summary })),
       { value: calm, label: 'End all incidents', detail: 'restores normal operation' },

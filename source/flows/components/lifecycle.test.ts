@@ -76,13 +76,13 @@ describe('start', () => {
     fixture.engine.afterStart = () => ({ state: 'exited', exitCode: 78 });
     const fault = await faultOf(fixture.run(start, component));
     expect(fault.code).toBe('failed.start');
-    expect(fault.message).toBe('box ended right after it started with exit code 78.');
+    expect(fault.message).toBe('box ended with exit code 78 right after it started.');
   });
 
   test('a container that restarts in a loop is a failure', async () => {
     const component = componentOf('box', [fixture.engine.add('box', { state: 'exited' })], 'failed');
     fixture.engine.afterStart = () => ({ state: 'restarting', exitCode: 1 });
-    expect((await faultOf(fixture.run(start, component))).message).toContain('keeps ending');
+    expect((await faultOf(fixture.run(start, component))).message).toContain('keeps exiting');
   });
 
   test('a job that ends well is no failure', async () => {
@@ -96,7 +96,7 @@ describe('start', () => {
     fixture.engine.afterStart = ({ name }) => ({ state: 'running', health: name === 'db' ? 'starting' : 'none' });
     let before: string[] = [];
     fixture.operator.progress = ({ label }) => {
-      if (label !== 'Waiting until db is healthy') return;
+      if (label !== 'Waiting for db to become healthy') return;
       before = [...fixture.engine.requests];
       fixture.engine.change('db', { health: 'healthy' });
     };
@@ -115,7 +115,7 @@ describe('start', () => {
   test('a dependency that dies ends it: what needs it is not started', async () => {
     const component = threeServices('exited', 'service_healthy');
     fixture.engine.afterStart = () => ({ state: 'exited', exitCode: 1 });
-    expect((await faultOf(fixture.run(start, component))).message).toContain('db ended right after it started with exit code 1');
+    expect((await faultOf(fixture.run(start, component))).message).toContain('db ended with exit code 1 right after it started');
     expect(fixture.engine.requests).toEqual(['start db']);
   });
 
@@ -195,7 +195,7 @@ describe('stop', () => {
         return 'done';
       },
     }));
-    expect((await fixture.run(stop, component)).message).toBe('box is stopped. box did not end in time and was killed.');
+    expect((await fixture.run(stop, component)).message).toBe('box is stopped. box did not stop in time and was killed.');
   });
 
   test('an engine that says done and does nothing is found out', async () => {
@@ -252,7 +252,7 @@ describe('pause and unpause', () => {
   test('there and back', async () => {
     const component = threeServices('running');
     expect((await fixture.run(pause, component)).message).toBe('web: web, api and db are paused.');
-    expect((await fixture.run(unpause, component)).message).toBe('web: db, api and web go on.');
+    expect((await fixture.run(unpause, component)).message).toBe('web: db, api and web are running again.');
     expect(fixture.engine.requests).toEqual(['pause web', 'pause api', 'pause db', 'unpause db', 'unpause api', 'unpause web']);
   });
 

@@ -40,8 +40,8 @@ async function freeze(session: Session, input: FlowInput, context: FlowContext, 
   context.fleet.refresh(component.key);
   if (session.dryRun) return { message: `Dry run: nothing was ${isPause ? 'paused' : 'unpaused'}.` };
   if (changed.length > 0) {
-    const plural = changed.length === 1 ? ['is', 'goes'] : ['are', 'go'];
-    return { message: sentenceAbout(component.id, changed, `${isPause ? `${plural[0]} paused` : `${plural[1]} on`}.`) };
+    const be = changed.length === 1 ? 'is' : 'are';
+    return { message: sentenceAbout(component.id, changed, `${be} ${isPause ? 'paused' : 'running again'}.`) };
   }
   if (already > 0) return { message: `${component.id} is already ${isPause ? 'paused' : 'running'}.` };
   const remedy = isPause ? `Start it first: quarterdeck start ${component.id}` : `Check its state: quarterdeck status ${component.id}`;

@@ -73,7 +73,7 @@ describe('prune', () => {
       kind: 'table',
       rows: [
         ['volume', 'precious', '7.0 KB', ''],
-        ['volume', 'f'.repeat(64), '?', 'unnamed'],
+        ['volume', 'f'.repeat(64), '?', 'anonymous'],
       ],
     });
     expect(fixture.operator.confirmations[0]?.consequences[0]).toMatch(/^2 volumes \(7.0 KB\), with all of their data: precious, f+\.$/);
@@ -108,7 +108,7 @@ describe('prune', () => {
         ['container', 'gone', '20 B', 'exited'],
         expect.arrayContaining(['image']),
         expect.arrayContaining(['volume']),
-        expect.arrayContaining(['piece of build cache']),
+        expect.arrayContaining(['build cache entry']),
       ],
     });
   });
@@ -118,7 +118,7 @@ describe('prune', () => {
     const running = fixture.run(prune, undefined, { words: ['volumes'], options: { all: true } });
     await expect(running).rejects.toMatchObject({
       code: 'failed.prune',
-      message: 'Removed 1 of 2. Not removed: volume precious: volume is in use',
+      message: 'Removed 1 of 2 items. Not removed: volume precious: volume is in use',
     });
   });
 

@@ -18,13 +18,13 @@ const nouns: Record<UsageKind, readonly [one: string, many: string]> = {
   containers: ['container', 'containers'],
   images: ['image', 'images'],
   volumes: ['volume', 'volumes'],
-  'build-cache': ['piece of build cache', 'pieces of build cache'],
+  'build-cache': ['build cache entry', 'build cache entries'],
 };
 
 function isPrunable({ kind, inUse, note }: UsageItem, all: boolean): boolean {
   if (inUse) return false;
   if (kind === 'images') return all || note === 'untagged';
-  if (kind === 'volumes') return all || note === 'unnamed';
+  if (kind === 'volumes') return all || note === 'anonymous';
   return true;
 }
 
@@ -39,7 +39,7 @@ export const prune: Procedure = async (session, input, context) => {
     ({ kind }) => kind,
   );
   const present = order.filter((kind) => candidates.has(kind));
-  const more = all ? '' : ' To include tagged images and named volumes: --all';
+  const more = all ? '' : ' Pass --all to include tagged images and named volumes.';
   if (present.length === 0) return { message: `Nothing to remove on ${input.engineName}.${more}` };
 
   const asked = kindsNamed(input);
@@ -49,7 +49,7 @@ export const prune: Procedure = async (session, input, context) => {
       (session.dryRun && !session.attended ? present : undefined) ??
       (await session.ask.several({
         id: 'kinds',
-        label: 'What to remove',
+        label: 'Items to remove',
         help: all ? undefined : 'Tagged images and named volumes are kept, unless you pass --all.',
         choices: present.map((kind) => {
           const of = candidates.get(kind) ?? [];
@@ -59,7 +59,7 @@ export const prune: Procedure = async (session, input, context) => {
       })),
   );
   const going = order.flatMap((kind) => (chosen.has(kind) ? (candidates.get(kind) ?? []) : []));
-  if (going.length === 0) return { message: 'Nothing was selected, nothing was removed.' };
+  if (going.length === 0) return { message: 'Nothing was selected, so nothing was removed.' };
 
   const columns: Columns<UsageItem> = {
     WHAT: ({ kind }) => nouns[kind][0],
@@ -103,8 +103,9 @@ export const prune: Procedure = async (session, input, context) => {
   context.fleet.refresh();
   if (session.dryRun) return { message: 'Dry run: nothing was removed.', data: { going } };
   if (failures.length > 0) {
-    const remedy = 'They may be in use by now. Run the command again.';
-    throw new Fault('failed.prune', `Removed ${removed.length} of ${going.length}. Not removed: ${failures.join('; ')}`, remedy);
+    const remedy = 'The remaining items may be in use. Run the command again.';
+    const message = `Removed ${removed.length} of ${countText(going.length, 'item')}. Not removed: ${failures.join('; ')}`;
+    throw new Fault('failed.prune', message, remedy);
   }
   return {
     message: `Removed ${countText(removed.length, 'item')}, freed ${bytesText(totalBytes(removed))}.`,
@@ -117,7 +118,7 @@ function kindsNamed(input: FlowInput): readonly UsageKind[] | undefined {
   return input.words.map((word) => {
     const kind = order.find((candidate) => candidate === word);
     if (kind) return kind;
-    throw new Fault('usage.kind', `"${cleanLine(word)}" is not a kind that can be pruned.`, `Use one or more of: ${order.join(', ')}.`);
+    throw new Fault('usage.kind', `Unknown kind "${cleanLine(word)}".`, `Use one or more of: ${order.join(', ')}.`);
   });
 }
 
@@ -135,7 +136,7 @@ function consequenceOf(kind: UsageKind, going: readonly UsageItem[]): string[] {
   const names = of.slice(0, namedInConfirmation).map(({ name }) => name);
   const rest = of.length - names.length;
   const what = {
-    containers: 'and the data written in them',
+    containers: 'and the data in them outside of volumes',
     images: 'which must be pulled or built again',
     volumes: 'with all of their data',
     'build-cache': '',

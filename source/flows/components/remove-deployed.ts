@@ -33,8 +33,8 @@ export async function removeDeployed(scope: EngineScope, input: FlowInput, entry
   const joined = deployment ? joinedTo(deployment, Object.keys(readServices(deployment.compose)), others, facts.allContainers) : [];
   const [one] = joined;
   if (one) {
-    const [are, each] = joined.length === 1 ? ['is', 'it'] : ['are', 'each'];
-    const message = `${joined.map(({ component }) => component).join(', ')} ${are} in its network, and would have no network without it.`;
+    const [are, each] = joined.length === 1 ? ['is', 'the component'] : ['are', 'each component'];
+    const message = `${joined.map(({ component }) => component).join(', ')} ${are} in the network of ${entry.id}, and would lose network access without it.`;
     throw new Fault('refused.joined', message, `Move ${each} to its own network first: quarterdeck route ${one.component} --direct`);
   }
   const all = await scope.engine.volumes(session.signal);
@@ -50,12 +50,14 @@ export async function removeDeployed(scope: EngineScope, input: FlowInput, entry
     .filter(({ component, compose }) => compose.includes(`quarterdeck-${entry.id}`) && !fronts.includes(component))
     .map(({ component }) => component);
   const run = await applyRemoval(facts, plan, [
-    `${entry.id}: its containers (${containers.map(({ name }) => cleanLine(name)).join(', ') || 'none'}), and the data written in them outside of volumes.`,
-    ...plan.files.filter(({ after }) => after === undefined).map(({ path }) => `The file ${path}.`),
+    `Containers of ${entry.id} are removed, with the data in them outside of volumes: ${containers.map(({ name }) => cleanLine(name)).join(', ') || 'none'}.`,
+    ...plan.files.filter(({ after }) => after === undefined).map(({ path }) => `The file ${path} is deleted.`),
     ...plan.notes,
-    ...fronts.map((front) => `${front} keeps publishing its ports. To avoid that, first run: quarterdeck route ${entry.id} --direct`),
-    ...(users.length > 0 ? [`No longer able to reach it: ${users.join(', ')}.`] : []),
-    'Its secrets are kept: its remaining data can be opened only with them.',
+    ...fronts.map(
+      (front) => `${front} continues to publish the ports of ${entry.id}. To avoid that, first run: quarterdeck route ${entry.id} --direct`,
+    ),
+    ...(users.length > 0 ? [`These components can no longer reach ${entry.id}: ${users.join(', ')}.`] : []),
+    `The secrets of ${entry.id} are kept, because its remaining data may be unusable without them.`,
   ]);
   if (session.dryRun) return { message: 'Dry run: nothing was removed.' };
   const data =
@@ -76,16 +78,15 @@ async function dataToo(session: Session, input: FlowInput, id: string, volumes: 
   const named = optionOf(input, 'data');
   if (named !== undefined) {
     if (named === id) return true;
-    const message = `--data must be the name of the component whose data is deleted, "${id}", not "${cleanLine(named)}".`;
+    const message = `--data must be the name of the component, "${id}", not "${cleanLine(named)}".`;
     throw new Fault('usage.data', message, `Pass --data ${id}, or omit it to keep ${volumes.join(', ')}.`);
   }
   if (!session.attended) return false;
   const typed = await session.ask.text({
     id: 'data',
-    label: 'Delete its data',
+    label: `Delete the data of ${id}`,
     help: `Type ${id} to delete ${volumes.join(', ')}. Leave empty to keep the data.`,
-    check: (text) =>
-      text.trim() === '' || text.trim() === id ? undefined : `Leave it empty to keep the data, or type ${id} to delete them.`,
+    check: (text) => (text.trim() === '' || text.trim() === id ? undefined : `Leave empty to keep the data, or type ${id} to delete it.`),
   });
   return typed.trim() === id;
 }

@@ -3,7 +3,7 @@ import { flowOf } from '../../../test/contract/flows/registry.ts';
 import { composeLabels } from '../../../test/doubles/container-facts.ts';
 import { componentOf } from '../../../test/doubles/fleet-double.ts';
 import { FlowFixture } from '../../../test/doubles/flow-fixture.ts';
-import { unnamedVolume } from './remove.ts';
+import { anonymousVolume } from './remove.ts';
 
 const remove = flowOf('remove');
 
@@ -30,18 +30,18 @@ describe('remove', () => {
       'stopped',
     );
     const outcome = await fixture.run(remove, component);
-    expect(confirmed()).toContain('db (busybox:latest): the container');
-    expect(confirmed()).toContain('unnamed volume 3f2a00000000 at /data of db is kept');
+    expect(confirmed()).toContain('The container db (busybox:latest) is removed');
+    expect(confirmed()).toContain('anonymous volume 3f2a00000000 (mounted at /data in db) is kept');
     expect(confirmed()).toContain('Kept: volume settings (/config).');
-    expect(confirmed()).toContain('Compose recreates db with "up" of project stack in /srv/stack.');
+    expect(confirmed()).toContain('"compose up" for the project stack in /srv/stack recreates db.');
     expect(fixture.engine.requests).toEqual(['remove db force=false volumes=false']);
     expect(outcome.message).toBe('db is removed.');
   });
 
-  test('--volumes names the unnamed volumes as lost', async () => {
+  test('--volumes names the anonymous volumes as lost', async () => {
     const component = componentOf('db', [fixture.engine.add('db', { state: 'exited', mounts })], 'stopped');
     await fixture.run(remove, component, { options: { volumes: true } });
-    expect(confirmed()).toContain('The unnamed volume 3f2a00000000 at /data of db, with all of its data.');
+    expect(confirmed()).toContain('The anonymous volume 3f2a00000000 (mounted at /data in db) is deleted, with all of its data.');
     expect(confirmed()).toContain('Nothing recreates db automatically');
     expect(fixture.engine.requests).toEqual(['remove db force=false volumes=true']);
   });
@@ -57,7 +57,7 @@ describe('remove', () => {
   test('or to kill it, and says so in the confirmation', async () => {
     fixture.operator.answers = { running: ['kill'] };
     await fixture.run(remove, componentOf('db', [fixture.engine.add('db')]));
-    expect(confirmed()).toContain('db is running: its programs are killed.');
+    expect(confirmed()).toContain('db is running; its processes are killed.');
     expect(fixture.engine.requests).toEqual(['remove db force=true volumes=false']);
   });
 
@@ -67,7 +67,7 @@ describe('remove', () => {
     await expect(fixture.run(remove, component)).rejects.toMatchObject({ code: 'refused.running' });
     expect(fixture.engine.requests).toEqual([]);
     await fixture.run(remove, component, { options: { force: true } });
-    expect(confirmed()).toContain('db is running: its programs are killed.');
+    expect(confirmed()).toContain('db is running; its processes are killed.');
     expect(fixture.engine.requests).toEqual(['remove db force=true volumes=false']);
   });
 
@@ -95,9 +95,9 @@ describe('remove', () => {
   });
 });
 
-test('an unnamed volume is told by its name or by its place on the disk', () => {
-  expect(unnamedVolume(unnamed)).toBe(unnamed);
-  expect(unnamedVolume(`/var/lib/docker/volumes/${unnamed}/_data`)).toBe(unnamed);
-  expect(unnamedVolume('settings')).toBeUndefined();
-  expect(unnamedVolume('/var/lib/docker/volumes/settings/_data')).toBeUndefined();
+test('an anonymous volume is told by its name or by its place on the disk', () => {
+  expect(anonymousVolume(unnamed)).toBe(unnamed);
+  expect(anonymousVolume(`/var/lib/docker/volumes/${unnamed}/_data`)).toBe(unnamed);
+  expect(anonymousVolume('settings')).toBeUndefined();
+  expect(anonymousVolume('/var/lib/docker/volumes/settings/_data')).toBeUndefined();
 });

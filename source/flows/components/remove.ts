@@ -26,13 +26,17 @@ export const remove: Procedure = async (session, input, context) => {
   if (running.length > 0 && !force) {
     const still = `${namesText(running.map(({ name }) => cleanLine(name)))} ${running.length === 1 ? 'is' : 'are'} still running.`;
     if (!session.attended) {
-      throw new Fault('refused.running', still, `Stop it first (quarterdeck stop ${component.id}), or pass --force to kill it.`);
+      throw new Fault(
+        'refused.running',
+        still,
+        `Stop ${component.id} first (quarterdeck stop ${component.id}), or pass --force to kill its processes.`,
+      );
     }
     const how = await session.ask.choice({
       id: 'running',
       label: still,
       choices: [
-        { value: 'stop', label: 'Stop first', detail: 'its programs can shut down cleanly' },
+        { value: 'stop', label: 'Stop first', detail: 'its processes can shut down cleanly' },
         { value: 'kill', label: 'Kill' },
       ],
     });
@@ -79,23 +83,23 @@ async function inspectAll({ engine, signal }: EngineScope, targets: readonly { i
   return details;
 }
 
-/** Returns the name of an unnamed volume, which is 64 hex digits; if only its path on the disk is known, the path contains the name. */
-export function unnamedVolume(source: string): string | undefined {
+/** Returns the name of an anonymous volume, which is 64 hex digits; if only its path on the disk is known, the path contains the name. */
+export function anonymousVolume(source: string): string | undefined {
   return /(?:^|\/)([0-9a-f]{64})(?:\/_data)?$/.exec(source)?.[1];
 }
 
 function consequencesOf(detail: ContainerDetail, component: ComponentView, { force, volumes }: { force: boolean; volumes: boolean }) {
   const name = cleanLine(detail.name);
-  const lines = [`${name} (${cleanLine(detail.image)}): the container, and the data written in it outside of volumes.`];
-  if (force && !isStopped(detail)) lines.push(`${name} is running: its programs are killed.`);
+  const lines = [`The container ${name} (${cleanLine(detail.image)}) is removed, with the data in it outside of volumes.`];
+  if (force && !isStopped(detail)) lines.push(`${name} is running; its processes are killed.`);
   const kept: string[] = [];
   for (const mount of detail.mounts) {
     if (mount.kind !== 'volume') continue;
-    const unnamed = unnamedVolume(mount.source);
+    const anonymous = anonymousVolume(mount.source);
     const target = cleanLine(mount.target);
-    const end = volumes ? ', with all of its data.' : ' is kept, but no container will use it.';
-    if (unnamed === undefined) kept.push(`${cleanLine(mount.source)} (${target})`);
-    else lines.push(`The unnamed volume ${unnamed.slice(0, 12)} at ${target} of ${name}${end}`);
+    const end = volumes ? ' is deleted, with all of its data.' : ' is kept, but no container will use it.';
+    if (anonymous === undefined) kept.push(`${cleanLine(mount.source)} (${target})`);
+    else lines.push(`The anonymous volume ${anonymous.slice(0, 12)} (mounted at ${target} in ${name})${end}`);
   }
   if (kept.length > 0) lines.push(`Kept: ${kept.length === 1 ? 'volume' : 'volumes'} ${kept.join(', ')}.`);
   lines.push(recreatorOf(detail, component));
@@ -109,8 +113,8 @@ function recreatorOf(detail: ContainerDetail, component: ComponentView): string 
   const project = detail.labels['com.docker.compose.project'] ?? detail.labels['io.podman.compose.project'];
   if (project) {
     const folder = detail.labels['com.docker.compose.project.working_dir'];
-    return `Compose recreates ${name} with "up" of project ${cleanLine(project)}${folder ? ` in ${cleanLine(folder)}` : ''}.`;
+    return `"compose up" for the project ${cleanLine(project)}${folder ? ` in ${cleanLine(folder)}` : ''} recreates ${name}.`;
   }
   if (component.origin && component.project !== '') return `${name} was created by ${component.origin}, which may recreate it.`;
-  return `Nothing recreates ${name} automatically: its options and environment exist only in this container.`;
+  return `Nothing recreates ${name} automatically; its options and environment exist only in this container.`;
 }

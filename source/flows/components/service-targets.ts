@@ -31,7 +31,7 @@ export const hasContainer = (service: ServiceView) => service.containerId !== un
 
 export function componentOf(input: FlowInput): ComponentView {
   if (input.component) return input.component;
-  throw new Fault('usage.component', 'A component is required.', 'List them: quarterdeck status');
+  throw new Fault('usage.component', 'A component is required.', 'List components: quarterdeck status');
 }
 
 function servicesMeant(component: ComponentView, wanted: string | undefined): readonly ServiceView[] {
@@ -39,7 +39,7 @@ function servicesMeant(component: ComponentView, wanted: string | undefined): re
   const found = component.services.filter(({ name, containerName }) => name === wanted || containerName === wanted);
   if (found.length > 0) return found;
   const message = `${component.id} has no service "${wanted}".`;
-  throw new Fault('usage.service', message, `Its services: ${component.services.map(({ name }) => name).join(', ')}.`);
+  throw new Fault('usage.service', message, `Services of ${component.id}: ${component.services.map(({ name }) => name).join(', ')}.`);
 }
 
 /** Returns all selected services that have a container, in start order. Throws `failed.noContainer` if none has one. */
@@ -62,7 +62,9 @@ export async function serviceTargets({ engine, signal }: EngineScope, input: Flo
 function noContainer(component: ComponentView, services: readonly ServiceView[]): Fault {
   const [only] = services;
   const what = services.length === 1 && only && only.name !== component.id ? `${only.name} of ${component.id}` : component.id;
-  const remedy = component.origin ? `Create it with the tool that manages it: ${component.origin}.` : 'Deploy it first.';
+  const remedy = component.origin
+    ? `Create the container with the tool that manages it: ${component.origin}.`
+    : `Deploy ${component.id} first.`;
   return new Fault('failed.noContainer', `${what} has no container.`, remedy);
 }
 
@@ -112,7 +114,7 @@ export async function oneTarget(scope: EngineScope, input: FlowInput, { running 
     const detail = await engine.inspect(chosen.id, session.signal);
     if (detail?.state !== 'running') {
       const [remedy, verb] = detail?.state === 'paused' ? ['Unpause it first', 'unpause'] : ['Start it first', 'start'];
-      const message = `${chosen.name} is not running (${detail?.state ?? 'gone'}).`;
+      const message = `${chosen.name} is not running (${detail?.state ?? 'no longer exists'}).`;
       throw new Fault('failed.notRunning', message, `${remedy}: quarterdeck ${verb} ${component.id}`);
     }
   }

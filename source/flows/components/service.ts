@@ -44,8 +44,8 @@ export function endedAtOnce({ name }: ServiceTarget, detail: ContainerDetail | u
     detail === undefined
       ? 'was removed right after it started'
       : detail.state === 'restarting'
-        ? `keeps ending, last with ${exitText(detail)}`
-        : `ended right after it started with ${exitText(detail)}`;
+        ? `keeps exiting, last with ${exitText(detail)}`
+        : `ended with ${exitText(detail)} right after it started`;
   return new Fault('failed.start', `${name} ${how}${error ? `: ${error}` : '.'}`, `Check its log: quarterdeck logs ${name}`);
 }
 
@@ -66,8 +66,8 @@ export async function watchContainer(
     if (seen(detail)) return detail;
     waitedMs += pauseMs;
     if (waitedMs > limitMs) {
-      const message = `${name} ${otherwise} within ${Math.round(limitMs / 1000)} seconds; it is ${detail?.state ?? 'gone'} now.`;
-      throw new Fault('failed.notSeen', message, 'Check its log and its state.');
+      const message = `${name} ${otherwise} within ${Math.round(limitMs / 1000)} seconds; it ${detail ? `is ${detail.state} now` : 'no longer exists'}.`;
+      throw new Fault('failed.notSeen', message, 'Check the log and the state of the container.');
     }
     await pauseFor(pauseMs, signal);
   }
@@ -95,12 +95,12 @@ export async function restartJoined(scope: EngineScope, ids: readonly string[]):
   const joined = await runningIn(scope, ids);
   const names = joined.map(({ name }) => cleanLine(name));
   for (const [index, name] of names.entries()) {
-    session.progress({ id: 'joined', label: `Restarting ${name}, which is in its network` });
+    session.progress({ id: 'joined', label: `Restarting ${name}, which uses the same network` });
     await restartContainer(scope, { id: joined[index]?.id ?? '', name }, { host: engineName }, { leastLimitMs: 120_000 });
   }
-  if (joined.length > 0) session.progress({ id: 'joined', label: 'Restarted the containers in its network', done: true });
+  if (joined.length > 0) session.progress({ id: 'joined', label: 'Restarted the containers in the same network', done: true });
   if (session.dryRun || names.length === 0) return '';
-  return ` Restarted too, since ${names.length === 1 ? 'it is' : 'they are'} in its network: ${namesText(names)}.`;
+  return ` Also restarted because of the shared network: ${namesText(names)}.`;
 }
 
 export async function restartContainer(
@@ -128,5 +128,5 @@ export async function restartContainer(
 /** Names the containers that have no network while these do not run; empty if there are none. */
 export async function cutOffSentence(scope: EngineScope, ids: readonly string[]): Promise<string> {
   const names = (await runningIn(scope, ids)).map(({ name }) => cleanLine(name));
-  return names.length === 0 ? '' : ` Without network until it runs again: ${namesText(names)}.`;
+  return names.length === 0 ? '' : ` Without network access until it runs again: ${namesText(names)}.`;
 }

@@ -11,7 +11,7 @@ export const tasks: Procedure = async (session, input, context) => {
   const component = await settledComponent(session, input, context);
   const [wanted, more] = input.words;
   if (more !== undefined) {
-    throw new Fault('usage.setupTask', 'tasks accepts one setup task.', `List the task IDs: quarterdeck status ${component.id}`);
+    throw new Fault('usage.setupTask', 'tasks accepts only one setup task.', `List the task IDs: quarterdeck status ${component.id}`);
   }
   if (!component.deployed) throw notDeployed(component.id);
   const left = setupTasksLeft(component).filter((task) => task.by === 'hand');
@@ -32,13 +32,13 @@ export const tasks: Procedure = async (session, input, context) => {
     if (!first) {
       const observed = setupTasksLeft(component)[0];
       if (observed) throw observedTask(observed);
-      const remedy = `List its tasks: quarterdeck status ${component.id}`;
+      const remedy = `List setup tasks: quarterdeck status ${component.id}`;
       throw new Fault('usage.setupTask', `${component.id} has no open setup tasks.`, remedy);
     }
     if (!session.attended) throw new Fault('usage.setupTask', 'A setup task is required.', idsText(component.id, left));
     return session.ask.choice({
       id: 'task',
-      label: `Completed task of ${component.id}`,
+      label: `Completed setup task of ${component.id}`,
       choices: left.map(({ id: value, title, detail }) => ({ value, label: title, ...(detail !== '' && { detail }) })),
     });
   }
@@ -57,7 +57,7 @@ export async function confirmTask(scope: EngineScope, { id: component, key }: Co
   await session.act({
     id: `task ${id}`,
     right: 'operate',
-    request: `record in ${stackFolder} that "${title}" is done for ${component}`,
+    request: `record in ${stackFolder} that the setup task "${title}" of ${component} is done`,
     run: (grant) => confirmSetupTask(grant, scope.host, stackFolder, { component, task: id, at: new Date().toISOString() }),
   });
   if (!session.dryRun) context.fleet.refresh(key);
@@ -68,11 +68,11 @@ function idsOf(setupTasks: readonly SetupTaskView[]): string[] {
 }
 
 function idsText(component: string, left: readonly SetupTaskView[]): string {
-  if (left.length === 0) return `${component} has no task to confirm.`;
+  if (left.length === 0) return `${component} has no setup tasks to confirm.`;
   return `Pass a task: quarterdeck tasks ${component} ${idsOf(left).join(' | ')}`;
 }
 
 function observedTask({ title }: SetupTaskView): Fault {
-  const message = `"${title}" is checked with the product itself and cannot be confirmed by hand.`;
-  return new Fault('refused.observed', message, 'Complete it in the product; the task disappears within a minute.');
+  const message = `"${title}" is detected by Quarterdeck and cannot be confirmed manually.`;
+  return new Fault('refused.observed', message, 'Complete the task in the product; it disappears from the list within a minute.');
 }

@@ -34,7 +34,8 @@ export const start: Procedure = async (session, input, context) => {
       limitMs: startLimitMs,
       done: async () => {
         const state = (await engine.inspect(id, signal))?.state;
-        if (state === 'paused') throw new Fault('failed.paused', `${name} is paused.`, `Unpause it: quarterdeck unpause ${component.id}`);
+        if (state === 'paused')
+          throw new Fault('failed.paused', `${name} is paused.`, `Unpause it first: quarterdeck unpause ${component.id}`);
         return state === 'running';
       },
       run: (grant) => engine.writer(grant).start(id),
@@ -75,7 +76,7 @@ async function awaitDependencies(scope: EngineScope, target: ServiceTarget, targ
   for (const { name, until } of target.dependsOn) {
     const dependency = targets.find(({ service }) => service.name === name);
     if (!dependency || until === 'started') continue;
-    const label = `Waiting until ${dependency.name} ${until === 'healthy' ? 'is healthy' : 'has finished'}`;
+    const label = `Waiting for ${dependency.name} to ${until === 'healthy' ? 'become healthy' : 'finish'}`;
     scope.session.progress({ id: 'start', label });
     const isMet = (detail: ContainerDetail | undefined) => {
       const ended = detail === undefined || detail.state === 'exited' || detail.state === 'dead';
@@ -165,7 +166,7 @@ export async function awaitHealthChecks(scope: EngineScope, containers: readonly
   }
   return [
     passed.length > 0 && ` The health check of ${namesText(passed)} passes.`,
-    silent.length > 0 && ` The engine did not run the health check of ${namesText(silent)} in time.`,
+    silent.length > 0 && ` The engine has not run the health check of ${namesText(silent)} yet.`,
   ]
     .filter(Boolean)
     .join('');

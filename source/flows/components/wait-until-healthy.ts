@@ -57,7 +57,7 @@ export async function waitUntilHealthy(
   const { session, context, signal } = scope;
   const { fleet } = context;
   const entry = context.catalog.get(id);
-  const waiting = { kind: 'item', id: `wait ${id}`, title: `Waiting until ${id} is healthy` } as const;
+  const waiting = { kind: 'item', id: `wait ${id}`, title: `Waiting for ${id} to become healthy` } as const;
   session.show({ ...waiting, state: 'running' });
   let last: ComponentView | undefined;
   let failingSinceMs: number | undefined;
@@ -95,11 +95,8 @@ export async function waitUntilHealthy(
   const seconds = Math.round((Date.now() - startedMs) / 1000);
   const problem = outcome === 'failing' ? 'did not become healthy' : `was not healthy within ${seconds} s`;
   const back = changed ? ` To restore the previous version: quarterdeck rollback ${id}.` : '';
-  throw new Fault(
-    'failed.unhealthy',
-    last ? `${id} ${problem}: ${last.state.label}. ${last.detail}` : `${id} was started, but it has no containers.`,
-    `Check its log: quarterdeck logs ${id}.${back}`,
-  );
+  const message = last ? `${id} ${problem}: ${last.state.label}. ${last.detail}` : `${id} was started, but it has no containers.`;
+  throw new Fault('failed.unhealthy', message, `Check its log: quarterdeck logs ${id}.${back}`);
 }
 
 /** Returns the containers whose health check has not answered: their engine runs no health checks. */

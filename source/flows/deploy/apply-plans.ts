@@ -104,7 +104,7 @@ async function forgetReplaced(scope: EngineScope, component: string): Promise<vo
     await session.act({
       id: `forget ${cleanLine(run)}`,
       right: 'operate',
-      request: `record that ${namesText(containers.map(({ name }) => cleanLine(name))) || 'what was stopped'} was replaced`,
+      request: `record that ${namesText(containers.map(({ name }) => cleanLine(name))) || 'the stopped container'} was replaced`,
       target: { host: engineName, component },
       run: (grant) => removeHalted(grant, host, stackFolder, run),
     });
@@ -119,7 +119,7 @@ export async function noteVerified({ session, host, engineName }: EngineScope, t
     request:
       unchecked.length === 0
         ? `record that run ${run} is healthy`
-        : `record that run ${run} is running, without a health check result of ${namesText(unchecked)}`,
+        : `record that run ${run} is running, without health check results for ${namesText(unchecked)}`,
     target: { host: engineName, component: onlyComponent(plans) },
     run: (grant) => markVerified(grant, host, transaction),
   });
@@ -220,8 +220,8 @@ async function versionsOf(vault: SecretStorage, { plan, facts, answers }: ReadyP
           const generator = variablesOf(entry, source).find(({ name }) => name === variable)?.field?.generator;
           const value = answer?.from === 'given' ? answer.value : generator ? generate(generator) : undefined;
           if (value === undefined) {
-            const message = `${variable} of ${entry.id} has no generator.`;
-            throw new Fault('failed.generator', message, `Set it: quarterdeck secrets set ${entry.id} ${variable}`);
+            const message = `${variable} of ${entry.id} has no value and cannot be generated.`;
+            throw new Fault('failed.generator', message, `Set a value: quarterdeck secrets set ${entry.id} ${variable}`);
           }
           session.hide(value);
           const origin = what === 'given' ? 'given' : 'generated';
@@ -238,12 +238,12 @@ const itemStates = { begun: 'running', done: 'ok', failed: 'blocked' } as const;
 /** The steps that operators see; the rest is bookkeeping. */
 const stepTitles: Readonly<Record<string, (component: string | undefined) => string | undefined>> = {
   stage: () => 'Saving the current state',
-  part: (component) => `Disconnecting ${component} from the network to be removed`,
-  'undo-part': (component) => `Disconnecting ${component} from the network to be removed`,
+  part: (component) => `Disconnecting ${component} from the network that is removed`,
+  'undo-part': (component) => `Disconnecting ${component} from the network that is removed`,
   place: (component) => `Writing the files of ${component}`,
   up: (component) => `Starting ${component}`,
   down: (component) => `Removing the containers of ${component}`,
-  after: () => 'Applying the changed rules of the reverse proxy',
+  after: () => 'Applying the changed reverse proxy rules',
   undo: (component) => component && `Restoring ${component}`,
 };
 

@@ -52,7 +52,7 @@ describe('what is asked', () => {
     ['COLOUR=red', 'usage.set', /no setting named "COLOUR"/],
     ['WEB_PORT=eighty', 'usage.set', /Use a port between/],
     ['ADMIN_TOKEN=hunter2', 'usage.secretOnCommandLine', /is a secret/],
-    ['WEB_BIND=0.0.0.0', 'refused.exposure', /stays on loopback/],
+    ['WEB_BIND=0.0.0.0', 'refused.exposure', /must be a loopback address/],
     ['WEB_PORT', 'usage.set', /NAME=VALUE/],
   ])('--set %s is refused before anything is looked at', async (word, code, message) => {
     await expect(fixture.run('deploy', 'password-vault', set(word))).rejects.toMatchObject({
@@ -84,7 +84,7 @@ describe('an instance that was not deployed from here', () => {
     message: expect.stringMatching(
       /dns-filter-second already exists on this host .*container adguardhome \(running; image .*no compose project/,
     ),
-    remedy: expect.stringContaining('Manage it with the tool that deployed it'),
+    remedy: expect.stringContaining('Manage the component with the tool that deployed it'),
   };
 
   test.each([
@@ -101,7 +101,7 @@ describe('an instance that was not deployed from here', () => {
     const { findings } = data as { findings: { id: string; level: string; advice: string }[] };
     expect(findings.find(({ id }) => id === 'instance:adguardhome')).toMatchObject({
       level: 'warning',
-      advice: 'The new instance starts with its own, empty data.',
+      advice: 'The new instance starts with its own empty data.',
     });
   });
 });

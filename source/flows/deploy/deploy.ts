@@ -25,7 +25,7 @@ import { formContextOf, gatherStackFacts, type StackFacts } from './stack-facts.
 export const deploy: Procedure = async (session, input, flowContext) => {
   const scope = new EngineScope(session, flowContext, input.engineName);
   const { entry } = input;
-  if (!entry) throw new Fault('usage.component', 'A component is required.', 'List them: quarterdeck catalog list');
+  if (!entry) throw new Fault('usage.component', 'A component is required.', 'List components: quarterdeck catalog list');
   const facts = await gatherStackFacts(scope, entry);
   return deployWith(facts, parseSet(optionsOf(input, 'set') ?? [], entry, facts.source), {
     fresh: input.options['fresh'] === true,
@@ -117,7 +117,7 @@ function instancesOnOtherEngines({ scope: { engineName, context }, entry, deploy
 
 /** For `--second-instance`: the finding is still shown, but no longer blocks. */
 function acceptInstance(finding: Finding): Finding {
-  return isInstance(finding) ? { ...finding, level: 'warning', advice: 'The new instance starts with its own, empty data.' } : finding;
+  return isInstance(finding) ? { ...finding, level: 'warning', advice: 'The new instance starts with its own empty data.' } : finding;
 }
 
 function plainOf(form: ReturnType<typeof formOf>, answered: Values): Record<string, string> {
@@ -214,7 +214,7 @@ async function planDependants({ facts, plan, answers, asked }: ReadyPlan): Promi
     const to = hostPortOf(port, answers.values);
     if (from === undefined || to === undefined || from === to) continue;
     for (const { component, variable, value } of carriedInto(from, to, others))
-      want(component, { [variable]: value }, `${variable} follows the ${port.name} port of ${entry.id} from ${from} to ${to}.`);
+      want(component, { [variable]: value }, `${variable} changes from ${from} to ${to}, like the ${port.name} port of ${entry.id}.`);
   }
   if (plan.services.some(({ change }) => change !== 'keep'))
     for (const { component, values, why } of consumerProposals(entry, others, catalog)) want(component, values, why);

@@ -58,7 +58,7 @@ describe('update and rollback', () => {
         vi.spyOn((await fixture.appFor({ dryRun })).context.engineOf('practice'), 'registryDigest').mockRejectedValue(thrown);
         const outcome = await update('media-server', dryRun);
         expect(outcome).toMatchObject({ message: expect.stringMatching(message), exitCode: 5 });
-        expect(outcome.message).toMatch(/^Cannot tell whether media-server is up to date: /);
+        expect(outcome.message).toMatch(/^Cannot determine whether media-server is up to date: /);
         expect(outcome.data.current).toEqual([]);
         expect(outcome.data.unchecked).toMatchObject([{ component: 'media-server', service: 'jellyfin' }]);
       }
@@ -78,7 +78,7 @@ describe('update and rollback', () => {
       vi.spyOn(engine(), 'registryDigest').mockResolvedValue(undefined);
       const outcome = await update('media-server', false);
       expect(fixture.operator.reviews[0]?.sections.flatMap(({ lines }) => lines.map(({ text }) => text)).join('\n')).toMatch(
-        /requires pulling it/,
+        /the image is pulled/,
       );
       expect(outcome.message).toBe('media-server: up to date.');
       expect(outcome.data).toMatchObject({ updated: [], current: ['media-server'] });
@@ -88,7 +88,7 @@ describe('update and rollback', () => {
     test('a dry run does not predict what only fetching tells', async () => {
       vi.spyOn((await fixture.appFor({ dryRun: true })).context.engineOf('practice'), 'registryDigest').mockResolvedValue(undefined);
       expect(await update('media-server', true)).toMatchObject({
-        message: expect.stringMatching(/Cannot tell whether media-server is up to date: .* a dry run does not pull it\)\.$/),
+        message: expect.stringMatching(/Cannot determine whether media-server is up to date: .* a dry run does not pull images\)\.$/),
         exitCode: 5,
       });
     });
@@ -138,7 +138,7 @@ describe('edit', () => {
   });
 
   test.each([
-    ['WEB_PORT', 'WEB_PORT in .env: it has no value.', 2],
+    ['WEB_PORT', 'WEB_PORT in .env: no value is set.', 2],
     ['WEB_PORT=many', 'WEB_PORT in .env: Use a port between 1 and 65535.', 2],
   ])('a slip in .env, %s, is refused with its line, and nothing is written', async (slip, message, line) => {
     const before = await fixture.text('ldap-directory/compose.yaml');
@@ -204,7 +204,7 @@ describe('compose', () => {
     await expect(fixture.run('compose', 'llm-proxy', { words: ['down', '-v'] }, { operator })).rejects.toMatchObject({
       code: 'refused.notConfirmed',
     });
-    expect(operator.confirmations[0]?.consequences.join('\n')).toMatch(/llm-proxy-litellm-1.*\n.*llm-proxy_\w+.* with everything in them/);
+    expect(operator.confirmations[0]?.consequences.join('\n')).toMatch(/llm-proxy-litellm-1.*\n.*llm-proxy_\w+.* with all of their data/);
     expect(await fixture.containers('llm-proxy')).toEqual(containers);
   });
 
@@ -322,7 +322,9 @@ describe('remove', () => {
     operator.confirms = false;
     await expect(fixture.run('remove', 'file-sync', {}, { operator })).rejects.toThrow();
     const said = JSON.stringify(operator.confirmations);
-    expect(said).toContain('vpn-client-gateway keeps publishing its ports. To avoid that, first run: quarterdeck route file-sync --direct');
+    expect(said).toContain(
+      'vpn-client-gateway continues to publish the ports of file-sync. To avoid that, first run: quarterdeck route file-sync --direct',
+    );
     expect(said).not.toContain('uses it');
   });
 

@@ -6,7 +6,7 @@ export const deployFlows: readonly Flow[] = lazyFlows({ right: 'operate', about:
     verb: 'deploy',
     title: 'Deploy or change a component',
     summary:
-      'Prompts for the settings of the component, shows exactly what would change on the host and any problems, applies the changes, and waits until the component is healthy. If Quarterdeck already deployed it, changes it.',
+      'Prompts for the settings of the component, shows exactly what would change on the host and any problems, applies the changes, and waits until the component is healthy. If the component is already deployed, changes it.',
     about: 'catalog',
     flags: {
       set: { meaning: 'set a field, a port or the site without a prompt; repeatable', value: 'NAME=VALUE', repeats: true },
@@ -19,7 +19,7 @@ export const deployFlows: readonly Flow[] = lazyFlows({ right: 'operate', about:
     verb: 'update',
     title: 'Update to the newest images',
     summary:
-      'Checks the registry for newer images and the catalog for newer tags, shows what would change and any manual steps, backs up if a backup target is configured, then pulls, recreates and waits until the component is healthy. "all" updates the whole stack.',
+      'Checks the registry for newer images and the catalog for newer tags, and shows what would change and any manual steps. Then backs up the component if a backup target is configured, pulls the images, recreates the containers, and waits until the component is healthy. "all" updates the whole stack.',
     all: true,
     flags: { ...targetFlags, 'no-backup': { meaning: 'update without a backup' } },
     ours: true,
@@ -30,7 +30,7 @@ export const deployFlows: readonly Flow[] = lazyFlows({ right: 'operate', about:
     verb: 'rollback',
     title: 'Roll back the last change',
     summary:
-      'Undoes the last change of a component: restores its files, its images by digest and the previous versions of its secrets. Refused if a newer image has run that may have changed the data irreversibly.',
+      'Undoes the last change of a component: restores its files, its images by digest and the previous versions of its secrets. Refuses if a newer image has run and may have changed the data irreversibly.',
     ours: true,
     offered: (component) => component.known,
     load: async () => (await import('./recover.ts')).rollback,
@@ -43,15 +43,15 @@ export const deployFlows: readonly Flow[] = lazyFlows({ right: 'operate', about:
     about: 'host',
     flags: {
       finish: { meaning: 'finish interrupted changes without a prompt' },
-      undo: { meaning: 'undo them without a prompt' },
+      undo: { meaning: 'undo interrupted changes without a prompt' },
     },
     load: async () => (await import('./recover.ts')).recover,
   },
   {
     verb: 'up',
-    title: 'Start what should be running',
+    title: 'Start components that should be running',
     summary:
-      'After a power cut or an outage: starts all deployed components that should be running, dependencies first, each when the previous one is healthy. Reports what failed to start and why, and which secrets manager is sealed. Components that an operator stopped stay stopped, unless named.',
+      'Starts all deployed components that should be running, for example after a power cut or an outage. Starts dependencies first, and each component when the previous one is healthy. Reports which components failed to start and why, and which secrets managers are sealed. Components that an operator stopped stay stopped, unless you name them.',
     about: 'host',
     usage: '[COMPONENT...|all]',
     wordsFor: ({ id }) => [[id]],
@@ -61,11 +61,11 @@ export const deployFlows: readonly Flow[] = lazyFlows({ right: 'operate', about:
     verb: 'route',
     title: 'Route a component through the VPN gateway',
     summary:
-      "Moves a component to the network of the VPN gateway, which then publishes its ports: all of its traffic leaves through the tunnel, or not at all. Verifies this afterwards. Updates and restarts of the gateway keep it. --direct undoes it. For a component that is already routed, prompts whether to undo it; unattended, joins the gateway's network again.",
+      "Moves a component to the network of the VPN gateway, which then publishes its ports. All of its traffic leaves through the tunnel or not at all; this is verified afterwards. The route survives updates and restarts of the gateway. --direct undoes it. If the component is already routed, prompts whether to undo the route; without a terminal, joins the gateway's network again.",
     flags: {
-      through: { meaning: 'gateway to use, if there are several', value: 'COMPONENT' },
-      service: { meaning: 'service to route, if not the main one', value: 'SERVICE' },
-      direct: { meaning: 'restore its own network and ports' },
+      through: { meaning: 'gateway to use, if the host has several', value: 'COMPONENT' },
+      service: { meaning: 'service to route (default: the main service)', value: 'SERVICE' },
+      direct: { meaning: "restore the component's own network and ports" },
     },
     ours: true,
     offered: ({ speaks, known }) => known && speaks !== 'gluetun',

@@ -41,7 +41,7 @@ export async function withJoined(ready: readonly ReadyPlan[]): Promise<ReadyPlan
     for (const { component, services } of joined) joining.set(component, { gateway: plan.component, services: [...services] });
     const unmanaged = deployment ? findUnmanagedContainers(plan, anew, allContainers, [...others, deployment]) : [];
     const made =
-      joined.length > 0 ? [`Also recreated, since it is in its network: ${joined.map(({ component }) => component).join(', ')}.`] : [];
+      joined.length > 0 ? [`Also recreated because of the shared network: ${joined.map(({ component }) => component).join(', ')}.`] : [];
     fronts.push({ ...one, plan: { ...plan, notes: [...made, ...plan.notes] }, findings: [...one.findings, ...unmanaged] });
   }
   const [first] = ready;
@@ -123,8 +123,8 @@ function findUnmanagedContainers(
   return [
     warning(
       `joined-by-others:${component}`,
-      `${names} ${found.length === 1 ? 'is' : 'are'} in its network, but not managed by Quarterdeck: the network is lost when the gateway is recreated.`,
-      'Recreate it afterwards with the tool that created it. With Podman, remove it first.',
+      `${names} ${found.length === 1 ? 'uses' : 'use'} the network of ${component}, but Quarterdeck does not manage ${found.length === 1 ? 'it' : 'them'}. The network is lost when ${component} is recreated.`,
+      'Afterwards, recreate the container with the tool that created it. With Podman, remove it before the change.',
       { rule: 'R15' },
     ),
   ];
@@ -132,5 +132,5 @@ function findUnmanagedContainers(
 
 export function rejoinedSentence(ready: readonly ReadyPlan[]): string {
   const again = ready.filter(({ plan }) => plan.kind === 'rejoin').map(({ plan }) => plan.component);
-  return again.length === 0 ? '' : ` Also recreated, in its new network: ${again.join(', ')}.`;
+  return again.length === 0 ? '' : ` Also recreated because of the shared network: ${again.join(', ')}.`;
 }

@@ -73,16 +73,18 @@ export async function planComponent(
       .filter(({ transaction }) => transaction.plans.some((other) => other.component === entry.id))
       .map(({ transaction: { run, by }, summary }) => {
         const message = `An earlier change to ${entry.id}, by ${by}, was interrupted. ${summary}`;
-        return blocking(`unfinished:${run}`, message, 'Finish or undo it first: quarterdeck recover');
+        return blocking(`unfinished:${run}`, message, 'Finish or undo that change first: quarterdeck recover');
       }),
     ...facts.restores
       .filter(({ component }) => component === entry.id)
-      .map((record) => blocking(`unfinished:${record.run}`, restoreSentence(record), 'Undo it, or run it again: quarterdeck recover.')),
+      .map((record) =>
+        blocking(`unfinished:${record.run}`, restoreSentence(record), 'Undo the restore, or run it again: quarterdeck recover'),
+      ),
     ...(deployment?.skipped ?? []).map((name) =>
       warning(
         `left-out:${name}`,
-        `${name} beside compose.yaml is ignored: only compose.yaml is used.`,
-        `Move its content to compose.yaml (quarterdeck edit ${entry.id}), or remove it.`,
+        `${name} is ignored, because Quarterdeck uses only compose.yaml.`,
+        `Move the content of ${name} to compose.yaml (quarterdeck edit ${entry.id}), or remove the file.`,
       ),
     ),
     ...facts.problems.map(({ message, remedy }, index) => warning(`stack-folder:${index + 1}`, message, remedy)),

@@ -32,7 +32,7 @@ export const recover: Procedure = async (session, input, context) => {
   // The other change continues by itself on the host; interrupted changes must wait until it has finished.
   if (holder?.alive) {
     return {
-      message: `${cleanLine(holder.by)} has been changing this stack since ${cleanLine(holder.since)}. That change is still running: check again when it is done.`,
+      message: `${cleanLine(holder.by)} has been changing this stack since ${cleanLine(holder.since)}. That change is still running; try again when it has finished.`,
       data: { runs: [], working: { run: holder.run, by: holder.by, since: holder.since } },
     };
   }
@@ -62,7 +62,7 @@ function damagedFault(path: string, engineName: string, done = ''): Fault {
   return new Fault(
     'failed.journal',
     [done, damagedSentence(`${cleanLine(path)} on ${engineName}`)].filter(Boolean).join(' '),
-    'Check the components: quarterdeck status. Start or redeploy those that differ, then move the journal.',
+    'Check the components: quarterdeck status. Start or redeploy those that are not as expected, then move the journal to another folder.',
     { where: { file: path } },
   );
 }
@@ -79,13 +79,13 @@ function chosen(session: Session, run: RunOnHost, rotated: readonly RotatedSecre
   session.show({ kind: 'text', text: `${run.transaction.run}, by ${cleanLine(run.transaction.by)}: ${summary}` });
   const lines = run.output.split('\n').filter(Boolean).slice(-15);
   if (lines.length > 0)
-    session.show({ kind: 'table', title: 'Last lines of its output', columns: [''], rows: lines.map((line) => [line]) });
+    session.show({ kind: 'table', title: 'Last lines of the output', columns: [''], rows: lines.map((line) => [line]) });
   return chooseRecovery(session, input, {
     run: run.transaction.run,
     summary,
     choices: [
       { value: 'finish', label: 'Finish', detail: means?.finish ?? 'completed steps are skipped' },
-      { value: 'undo', label: 'Undo', detail: means?.undo ?? 'files, images and secrets as they were before' },
+      { value: 'undo', label: 'Undo', detail: means?.undo ?? 'restores the previous files, images and secrets' },
     ],
   });
 }
@@ -171,19 +171,19 @@ export const rollback: Procedure = async (session, input, context) => {
   const others = changed.filter((id) => id !== component.id);
   const choice = await session.review({
     id: 'rollback',
-    title: `Roll back the change of ${at} by ${transaction.by}`,
+    title: `Roll back the change made at ${at} by ${transaction.by}`,
     sections: transaction.plans.map((plan) => ({
-      title: `${plan.component}: ${plan.kind === 'rejoin' ? 'joins again' : plan.kind}`,
+      title: `${plan.component}: ${plan.kind === 'rejoin' ? 'joins the network again' : plan.kind}`,
       lines:
         plan.kind === 'rejoin'
-          ? [{ text: `is recreated unchanged, in the network of ${plan.joins?.gateway ?? 'the other'}` }]
+          ? [{ text: `is recreated unchanged, in the network of ${plan.joins?.gateway ?? 'the gateway'}` }]
           : [
               ...plan.services
                 .filter(({ change }) => change !== 'keep')
                 .map(({ name, image, before }) => ({
                   text: before
                     ? `${name} is rolled back from ${image} to ${before.reference} (${before.id.replace('sha256:', '').slice(0, 12)})`
-                    : `${name} is removed: it did not exist before`,
+                    : `${name} is removed, because it did not exist before`,
                 })),
               ...plan.files
                 .filter((file) => file.before !== file.after)
@@ -207,7 +207,7 @@ export const rollback: Procedure = async (session, input, context) => {
 };
 
 function changedTogether(others: readonly string[]): ReviewFinding {
-  const words = others.length === 1 ? 'was changed together with it, and is' : 'were changed together with it, and are';
+  const words = others.length === 1 ? 'was changed in the same run and is' : 'were changed in the same run and are';
   const advice = 'To roll back only this component, deploy it with its previous values.';
   return { id: 'changed-together', level: 'warning', message: `${others.join(', ')} ${words} rolled back too.`, advice };
 }

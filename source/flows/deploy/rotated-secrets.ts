@@ -38,8 +38,8 @@ export function describeChoices(rotated: readonly RotatedSecret[]): { summary: s
   if (rotated.length === 0) return undefined;
   const names = rotated.map(({ component, variable }) => `${component}/${variable}`).join(', ');
   return {
-    summary: `It sets a new value of ${names}, which is not verified yet. Finish applies and verifies the new value; undo restores the old one, also in the data.`,
-    finish: `applies and verifies the new value of ${names}`,
+    summary: `The change sets a new value for ${names}, which is not verified yet. Finish applies and verifies the new value; undo restores the old one, also in the data.`,
+    finish: `applies and verifies the new value for ${names}`,
     undo: `restores the old value of ${names}, also in the data`,
   };
 }

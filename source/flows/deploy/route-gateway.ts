@@ -45,12 +45,10 @@ export function routedService({ facts: { entry }, deployment }: Deployed, input:
   const main = entry.services.find((one) => one.main)?.name ?? Object.keys(services)[0] ?? '';
   const service = optionOf(input, 'service') ?? main;
   const found = services[service];
-  if (!found)
-    throw new Fault(
-      'usage.service',
-      `${entry.id} has no service "${cleanLine(service)}".`,
-      nameRemedy(service, Object.keys(services), 'The component has no services.'),
-    );
+  if (!found) {
+    const message = `${entry.id} has no service "${cleanLine(service)}".`;
+    throw new Fault('usage.service', message, nameRemedy(service, Object.keys(services), 'The component has no services.'));
+  }
   const names = Object.keys(services).filter((name) => name !== service);
   const dependencies = found['depends_on'] ?? [];
   const needed = Array.isArray(dependencies) ? dependencies.map(String) : Object.keys(dependencies);
@@ -75,14 +73,12 @@ export async function gatewayOf(scope: EngineScope, input: FlowInput, present: s
     throw new Fault(
       'refused.route',
       `${componentName(input)} is routed through ${cleanLine(present)}, not through ${named.map(({ id }) => id).join(' or ')}.`,
-      `Move it to its own network first: quarterdeck route ${componentName(input)} --direct`,
+      `Move the component to its own network first: quarterdeck route ${componentName(input)} --direct`,
     );
-  if (found.length === 0)
-    throw new Fault(
-      'refused.noGateway',
-      `There is no VPN gateway${wanted === undefined ? '' : ` "${cleanLine(wanted)}"`} on ${engineName}.`,
-      `Deploy one: quarterdeck deploy ${gatewayIds(scope)[0] ?? 'vpn-client-gateway'}`,
-    );
+  if (found.length === 0) {
+    const message = `No VPN gateway${wanted === undefined ? '' : ` "${cleanLine(wanted)}"`} is deployed on ${engineName}.`;
+    throw new Fault('refused.noGateway', message, `Deploy a gateway: quarterdeck deploy ${gatewayIds(scope)[0] ?? 'vpn-client-gateway'}`);
+  }
   const id =
     found.length === 1 || !session.attended
       ? found[0]?.id
@@ -95,7 +91,7 @@ export async function gatewayOf(scope: EngineScope, input: FlowInput, present: s
   const left = await leftGateway(scope, id);
   const container = left.deployed.facts.containers.find((one) => serviceOf(one) === left.service);
   if (container?.state !== 'running')
-    throw new Fault('refused.noGateway', `${id} is not running; nothing can join its network.`, `Start it: quarterdeck start ${id}`);
+    throw new Fault('refused.noGateway', `${id} is not running, so nothing can join its network.`, `Start it: quarterdeck start ${id}`);
   return { ...left, container };
 }
 
@@ -173,7 +169,7 @@ async function outgoingAddress(scope: EngineScope, gateway: Gateway): Promise<st
   const seen = await session.act({
     id: 'ask for the address',
     right: 'operate',
-    request: `GET ${call.http?.path ?? ''} of ${gateway.id}, with its key`,
+    request: `GET ${call.http?.path ?? ''} on ${gateway.id}, with its API key`,
     target: { host: engineName, component: gateway.id },
     run: async (grant) => {
       for (const deadline = performance.now() + tunnelLimitMs; ; await pauseFor(againMs, grant.signal)) {
@@ -188,6 +184,6 @@ async function outgoingAddress(scope: EngineScope, gateway: Gateway): Promise<st
       }
     },
   });
-  session.progress({ id: 'tunnel', label: 'Queried', done: true });
+  session.progress({ id: 'tunnel', label: 'Checked the tunnel', done: true });
   return seen && cleanLine(seen.country === '' ? seen.address : `${seen.address} (${seen.country})`);
 }

@@ -48,8 +48,8 @@ async function wantsOut(session: Session, { options }: FlowInput, id: string, co
       label: `Routing of ${id}`,
       help: `Currently routed through ${cleanLine(container)}. The changes are shown before they are applied.`,
       choices: [
-        { value: 'direct', label: 'Restore its own network and ports', detail: 'same as --direct' },
-        { value: 'again', label: "Join the gateway's network again", detail: 'if it has lost its network' },
+        { value: 'direct', label: "Restore the component's own network and ports", detail: 'same as --direct' },
+        { value: 'again', label: "Join the gateway's network again", detail: 'if the component has lost its network' },
       ],
     }),
   );
@@ -83,7 +83,7 @@ async function change(request: Change): Promise<FlowOutcome> {
   const title = direct ? taken : `Route ${entry.id} through ${request.gateway.id}`;
   const dryRunResult = await reviewed(scope, noted(ready, gateway?.id, others, direct), title, entry.id, data);
   if (dryRunResult) return dryRunResult;
-  const rest = others.length > 0 ? ` Also recreated, since they use it too: ${others.join(', ')}.` : '';
+  const rest = others.length > 0 ? ` Also recreated because of the shared network: ${others.join(', ')}.` : '';
   if (direct) {
     await applyPlans(ready);
     return { message: `${entry.id} uses its own network and ports again.${rest}`, data };
@@ -117,7 +117,7 @@ async function reviewed({ session }: EngineScope, ready: readonly ReadyPlan[], t
 function freed(ready: ReadyPlan, gateway: string | undefined): ReadyPlan {
   return {
     ...ready,
-    findings: ready.findings.filter(({ id, message }) => !(id.startsWith('port-taken:') && message.endsWith(` is in use by ${gateway}.`))),
+    findings: ready.findings.filter(({ id, owner }) => !(id.startsWith('port-taken:') && owner === gateway)),
   };
 }
 
@@ -174,7 +174,7 @@ async function applyFreed({ one: { facts }, service }: RouteRequest, ready: read
             await removeHalted(grant, host, stackFolder, halted.run);
           },
         })
-        .catch((again: unknown) => session.show({ kind: 'text', text: `It could not be restarted: ${messageOf(again)}` }));
+        .catch((again: unknown) => session.show({ kind: 'text', text: `${container.name} could not be restarted: ${messageOf(again)}` }));
     throw thrown;
   }
 }
@@ -191,7 +191,7 @@ async function again(request: RouteRequest, container: string): Promise<FlowOutc
     container === name
       ? await rejoining(scope, { component: id, services: [service] }, gateway.id)
       : await planCompose(one, renameGateway(compose, `${folder}/compose.yaml`, service, name));
-  const dryRunResult = await reviewed(scope, [ready], `Join ${id} to the network of ${gateway.id} again`, id, data);
+  const dryRunResult = await reviewed(scope, [ready], `Connect ${id} to the network of ${gateway.id} again`, id, data);
   if (dryRunResult) return dryRunResult;
   await applyPlans([ready]);
   return proved(id, await proofOf(request), data, `${id} is routed through ${gateway.id}.`);
@@ -201,8 +201,8 @@ function proved(id: string, proof: Proof, data: object, message: string): FlowOu
   if (proof.problem !== undefined)
     throw new Fault(
       'failed.route',
-      `${message} But ${proof.problem}`,
-      `Check both: quarterdeck status. To undo: quarterdeck route ${id} --direct`,
+      `${message} However, ${proof.problem}`,
+      `Check the component and the gateway: quarterdeck status. To undo: quarterdeck route ${id} --direct`,
     );
   return {
     message: `${message} ${proof.address === undefined ? 'Its public address could not be queried.' : `Public address: ${proof.address}.`}`,
@@ -213,8 +213,8 @@ function proved(id: string, proof: Proof, data: object, message: string): FlowOu
 /** Adds the notes to the gateway's plan, which is shown first. */
 function noted(ready: readonly ReadyPlan[], gateway: string | undefined, others: readonly string[], direct: boolean): ReadyPlan[] {
   const notes = [
-    ...(direct ? [] : ['The gateway publishes the ports.']),
-    ...(others.length > 0 ? ['All components behind it have no network during the change.'] : []),
+    ...(direct ? [] : ['The gateway publishes the ports of the component.']),
+    ...(others.length > 0 ? ['All components that use the gateway have no network during the change.'] : []),
   ];
   return ready.map((one) =>
     one.plan.component === gateway ? { ...one, plan: { ...one.plan, notes: [...notes, ...one.plan.notes] } } : one,

@@ -95,7 +95,7 @@ export function usable(tool: ComposeTool): ComposeTool {
 }
 
 export function noCompose(): Fault {
-  return new Fault('refused.noCompose', 'This host has no compose command.', 'Install docker-compose or podman-compose on it.');
+  return new Fault('refused.noCompose', 'The host has no compose command.', 'Install docker-compose or podman-compose on the host.');
 }
 
 export function secretName(engineName: string, component: string, variable: string): SecretName {
@@ -140,7 +140,9 @@ export async function gatherStackFacts(scope: EngineScope, entry: CatalogEntry, 
     throw new Fault(
       'usage.notDeployed',
       `${entry.id} cannot be deployed by Quarterdeck. ${runLocation(entry, context.catalog.entries)}`,
-      hasOwnForm(entry) ? `Create it: quarterdeck config make ${entry.id}` : `Show its catalog entry: quarterdeck catalog show ${entry.id}`,
+      hasOwnForm(entry)
+        ? `Create its configuration: quarterdeck config make ${entry.id}`
+        : `Show its catalog entry: quarterdeck catalog show ${entry.id}`,
     );
   }
   const { engine } = scope;
@@ -248,10 +250,12 @@ export interface Deployed {
 export async function deployed(scope: EngineScope, id: string, look?: HostState): Promise<Deployed> {
   const { context } = scope;
   const entry = context.catalog.get(id);
-  if (!entry)
-    throw new Fault('usage.component', `${id} is not in the catalog: Quarterdeck cannot change it.`, 'Use the tool that deployed it.');
+  if (!entry) {
+    const message = `${id} is not in the catalog, so Quarterdeck cannot change it.`;
+    throw new Fault('usage.component', message, 'Use the tool that deployed the component.');
+  }
   const facts = await gatherStackFacts(scope, entry, look);
   const { deployment } = facts;
-  if (!deployment) throw notDeployed(id, `${facts.stackFolder} has no folder for it`);
+  if (!deployment) throw notDeployed(id, `${facts.stackFolder} has no folder for ${id}`);
   return { facts, deployment, answers: answersOfDeployment(entry, formContextOf(facts, {})) };
 }

@@ -87,11 +87,11 @@ describe('bringing up what should run, after a power cut', () => {
     const manager = { ...seen('secrets-manager-path', 'running'), speaks: 'vault', state: stateOf('sealed 0/3') };
     stand(manager, seen('chat', 'failed'));
     const { message, data } = await fixture.run(up, undefined);
-    expect(message).toBe('Started: chat. Sealed, key shares required: secrets-manager-path.');
+    expect(message).toBe('Started: chat. Sealed, so key shares are required: secrets-manager-path.');
     expect(data).toMatchObject({ started: ['chat'], sealed: ['secrets-manager-path'] });
     stand(manager);
     expect((await fixture.run(up, undefined)).message).toMatch(
-      /^All deployed components are running.* Sealed, key shares required: secrets-manager-path\./,
+      /^All deployed components are running.* Sealed, so key shares are required: secrets-manager-path\./,
     );
   });
 

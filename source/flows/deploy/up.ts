@@ -113,7 +113,7 @@ function whyDown({ context, engineName }: EngineScope, id: string, words: string
 function showSealed(session: Session, ids: readonly string[]): { ids: readonly string[]; sentence: string } {
   for (const id of ids)
     session.show({ kind: 'item', id: `unseal ${id}`, title: `Unseal ${id}`, state: 'todo', evidence: `quarterdeck unseal ${id}` });
-  const sentence = ` Sealed, key shares required: ${ids.join(', ')}.`;
+  const sentence = ` Sealed, so key shares are required: ${ids.join(', ')}.`;
   return { ids, sentence: ids.length === 0 ? '' : sentence };
 }
 
@@ -202,7 +202,7 @@ async function composeUp(scope: EngineScope, component: ComponentView): Promise<
   ]);
   if (!deployment?.record) {
     const message = `The folder of ${component.id} ${deployment ? 'was not created by Quarterdeck' : 'no longer exists'}.`;
-    throw new Fault('refused.notOurs', message, `Deploy it again: quarterdeck deploy ${component.id}`);
+    throw new Fault('refused.notOurs', message, `Deploy the component again: quarterdeck deploy ${component.id}`);
   }
   const secrets = await secretValues(scope, component.id, deployment.record.secrets);
   const words = ['up', '-d', '--no-recreate'];
@@ -249,10 +249,10 @@ function outcomeOf(
   // If several are down, the list above states the reasons.
   const names = more.length > 0 ? [first, ...more].join(', ') : `${first} (${down[0]?.why.replace(/\.$/, '')})`;
   const parts = [first && `Failed to start: ${names}.`, came, sealed.sentence.trim(), unsettled?.message];
-  const logs = `Check ${more.length === 0 ? 'its log' : 'their logs'}: quarterdeck logs ${first}`;
+  const logs = `Check the log${more.length === 0 ? '' : 's'}: quarterdeck logs ${first}`;
   const { code, remedy } =
     first === undefined && unsettled
       ? unsettled
-      : { code: 'failed.up' as const, remedy: `${logs}${more.length > 0 ? `, and so on for ${more.join(', ')}` : ''}.` };
+      : { code: 'failed.up' as const, remedy: `${logs}${more.length > 0 ? ` (also for ${more.join(', ')})` : ''}.` };
   throw new Fault(code, parts.filter(Boolean).join(' '), remedy);
 }

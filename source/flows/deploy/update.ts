@@ -25,7 +25,7 @@ const askLimitMs = 15_000;
 export const update: Procedure = async (session, input, context) => {
   const scope = new EngineScope(session, context, input.engineName);
   const ids = input.component ? [input.component.id] : await deployedIds(scope);
-  if (ids.length === 0) return { message: 'Nothing to update: Quarterdeck has not deployed any component.', data: { updated: [] } };
+  if (ids.length === 0) return { message: 'Nothing to update. Quarterdeck has not deployed any components.', data: { updated: [] } };
   const planned = await planUpdates(scope, input, ids);
   const all = planned.map(({ ready }) => ready);
   const unchecked = planned.flatMap((one) => one.unchecked);
@@ -50,7 +50,7 @@ export const update: Procedure = async (session, input, context) => {
     return withUnchecked(unchecked, message, { updated: [], current, backups });
   }
   const steps = newer.flatMap(({ facts }) => (facts.entry.upgrade?.steps ?? []).map((step) => [facts.entry.id, upgradeStepText(step)]));
-  if (steps.length > 0) session.show({ kind: 'table', title: 'Manual steps of an update', columns: ['COMPONENT', 'STEP'], rows: steps });
+  if (steps.length > 0) session.show({ kind: 'table', title: 'Manual update steps', columns: ['COMPONENT', 'STEP'], rows: steps });
   const unchanged = await unchangedByFetching(planned);
   current.push(...unchanged.filter((id) => !uncheckedIds.has(id)));
   const updated = newer.map(({ facts }) => facts.entry.id).filter((id) => !unchanged.includes(id));
@@ -107,14 +107,14 @@ function unfetched({ ready: { plan }, fetched }: PlannedUpdate): UncheckedImage[
       component: plan.component,
       service,
       image: cleanLine(image),
-      reason: 'this engine cannot query the registry, and a dry run does not pull it',
+      reason: 'this engine cannot query the registry, and a dry run does not pull images',
     }));
 }
 
 function withNotes(ready: ReadyPlan, fetched: readonly string[]): ReadyPlan {
   const { facts } = ready;
   const { notes = [], steps = [] } = facts.entry.upgrade ?? {};
-  const unknown = fetched.map((image) => `Checking the registry for a newer ${cleanLine(image)} requires pulling it.`);
+  const unknown = fetched.map((image) => `To check for a newer ${cleanLine(image)}, the image is pulled.`);
   const more = [...unknown, ...notes, ...steps.map((step) => `Step: ${upgradeStepText(step)}`)];
   return { ...ready, plan: { ...ready.plan, notes: [...ready.plan.notes, ...more] } };
 }
@@ -142,7 +142,8 @@ async function checkImages({ plan, facts: { scope, images } }: ReadyPlan, limit:
         if (here && parseImage(reference)?.digest !== undefined) return;
         const cannotTell = (reason: string) =>
           unchecked.push({ component: plan.component, service: service.name, image: cleanLine(reference), reason });
-        if (here && here.digests.length === 0) return cannotTell('the image has no registry digest, as it was built or loaded on the host');
+        if (here && here.digests.length === 0)
+          return cannotTell('the image has no registry digest, because it was built or loaded on the host');
         const limited = AbortSignal.timeout(askLimitMs);
         try {
           const there = await engine.registryDigest(reference, AbortSignal.any([session.signal, limited]));
@@ -181,7 +182,7 @@ async function unchangedByFetching(planned: readonly PlannedUpdate[]): Promise<s
 function withUnchecked(unchecked: readonly UncheckedImage[], message: string, data: object): FlowOutcome {
   if (unchecked.length === 0) return { message, data };
   const sentences = unchecked.map(
-    ({ component, image, reason }) => `Cannot tell whether ${component} is up to date: ${image} could not be checked (${reason}).`,
+    ({ component, image, reason }) => `Cannot determine whether ${component} is up to date: ${image} could not be checked (${reason}).`,
   );
   const all = [message, ...new Set(sentences)].filter(Boolean).join(' ');
   return { message: all, data: { ...data, unchecked }, exitCode: cannotTellExitCode };

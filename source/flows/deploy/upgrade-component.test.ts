@@ -65,7 +65,7 @@ describe('the upgrade of a component (R84)', () => {
 
     const report = join(fixture.access.folder, 'report.md');
     const { message, data } = await upgrade(id, { 'step-3': ['done'] }, { report });
-    expect(message).toMatch(/^secrets-manager-path is already at its newest image\./);
+    expect(message).toMatch(/^secrets-manager-path already uses its newest image\./);
     expect(fixture.operator.asked.map(({ id: step }) => step)).toEqual(['step-3']);
     expect(await fixture.containers(id)).toEqual(after);
     expect(Object.keys(before)).toEqual(Object.keys(after));
@@ -88,7 +88,7 @@ describe('the upgrade of a component (R84)', () => {
     const before = await fixture.containers('rss-reader');
     const steps = (fixture.app.catalog.get('rss-reader')?.upgrade?.steps ?? []).map((_, index) => [`step-${index + 1}`, ['done']]);
     const { message, data } = await upgrade('rss-reader', { ...Object.fromEntries(steps), checklist: ['go'] });
-    expect(message).toMatch(/^rss-reader is upgraded\. .*quarterdeck rollback rss-reader/);
+    expect(message).toMatch(/^Upgraded rss-reader\. .*quarterdeck rollback rss-reader/);
     expect(await fixture.containers('rss-reader')).not.toEqual(before);
     const items = itemsOf(data);
     expect(items['update']).toMatchObject({ state: 'ok', evidence: [expect.stringMatching(/^run \d{8}T/)] });

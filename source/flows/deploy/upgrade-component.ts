@@ -67,7 +67,7 @@ export async function upgradeComponent(session: Session, input: FlowInput, conte
     throw new Fault(
       thrown.code,
       `${thrown.message.replace(/([^.!?])$/, '$1.')} ${isUpdated ? left : `${id} was not updated.`}`,
-      `Anyone can resume it: quarterdeck upgrade ${id}`,
+      `To resume (any operator can): quarterdeck upgrade ${id}`,
       { cause: thrown },
     );
   }
@@ -90,7 +90,7 @@ async function checklistThrough(checklist: ComponentChecklist): Promise<FlowOutc
     if ((!updated && !applied) || after) await list.set(step, stepState(list, step, after ? sections.after : sections.before, text));
   await list.set('update', {
     section: sections.change,
-    title: 'Update: back up, pull, recreate, wait for its probe',
+    title: 'Update: back up, pull, recreate, wait for the probe',
     state: updated ? 'ok' : applied ? 'running' : 'todo',
     summary: updated ? (list.note('update')?.summary ?? 'done') : (applied?.summary ?? ''),
   });
@@ -123,7 +123,7 @@ async function checklistThrough(checklist: ComponentChecklist): Promise<FlowOutc
     if (session.dryRun) return checklistOutcome(session, input, list, { outcome: `Dry run: ${id} was not changed.` });
     await noteUpdate(checklist, outcome);
   }
-  await list.set('probe', { section: sections.after, title: 'Its probe', state: 'running' });
+  await list.set('probe', { section: sections.after, title: 'Probe', state: 'running' });
   const isChanged = list.note('update')?.data?.['back'] !== undefined;
   const healthy = await waitUntilHealthy(scope, id, { changed: isChanged });
   await list.set('probe', { state: 'ok', summary: healthy.state.label });
@@ -131,7 +131,7 @@ async function checklistThrough(checklist: ComponentChecklist): Promise<FlowOutc
   await list.keepSeen();
   await list.end();
   const rollback = list.item('rollback')?.summary ?? '';
-  const outcome = isChanged ? `${id} is upgraded. ${rollback}`.trim() : `${id} is already at its newest image.`;
+  const outcome = isChanged ? `Upgraded ${id}. ${rollback}`.trim() : `${id} already uses its newest image.`;
   return checklistOutcome(session, input, list, { outcome });
 }
 
@@ -160,7 +160,7 @@ async function confirmStep({ scope, list }: ComponentChecklist, { id, text }: { 
   const answer = await session.ask.choice({
     id,
     label: text,
-    help: 'Quarterdeck cannot detect whether it is done. It is recorded with your name.',
+    help: 'Quarterdeck cannot detect whether this step is done. Your answer is recorded with your name.',
     choices: [
       { value: 'done', label: 'Done' },
       { value: 'skip', label: 'Skip', detail: 'requires a reason, which is recorded' },
@@ -184,11 +184,11 @@ async function observe({ input, component, deployed: { facts }, list }: Componen
   const { notes = [] } = entry.upgrade ?? {};
   await list.set('notes', {
     section: sections.before,
-    title: 'Notes for this product',
+    title: 'Notes on this product',
     state: notes.length > 0 ? 'warning' : 'ok',
     summary: notes[0] ?? 'none in the catalog',
     evidence: [...notes, `runs ${component.services.map(({ image }) => image).join(', ')}`],
-    ...(notes.length > 0 && { advice: `Read the release notes of ${entry.product.name} between these releases.` }),
+    ...(notes.length > 0 && { advice: `Read the release notes of ${entry.product.name} between these versions.` }),
   });
   if (updated) return;
   await list.set('disk', { section: sections.before, title: 'Disk space', ...(await diskState(facts, component)) });
@@ -202,13 +202,13 @@ async function diskState({ scope, stackFolder }: StackFacts, component: Componen
     const sizes = component.services.map(({ image }) => images.find(({ tags }) => tags.includes(image))?.sizeBytes ?? 0);
     const needed = Math.max(leastFreeBytes, spaceFactor * sizes.reduce((sum, size) => sum + size, 0));
     const [space] = await freeSpace(host, [stackFolder], signal);
-    if (!space) return { state: 'warning' as const, summary: 'the free space is unknown' };
+    if (!space) return { state: 'warning' as const, summary: 'free disk space is unknown' };
     const reported = `${bytesText(space.freeBytes)} free on ${space.mount}`;
     return space.freeBytes < needed
       ? {
           state: 'blocked' as const,
           summary: `${reported}, about ${bytesText(needed)} required`,
-          advice: 'Free unused space: quarterdeck prune',
+          advice: 'Free disk space: quarterdeck prune',
         }
       : { state: 'ok' as const, summary: reported };
   } catch (thrown) {
@@ -219,14 +219,15 @@ async function diskState({ scope, stackFolder }: StackFacts, component: Componen
 
 function backupState(context: FlowContext, input: FlowInput, { id, backup }: ComponentView) {
   const location = backupLocation(input, context);
-  const last = backup?.atMs === undefined ? 'no backup known' : `last backup: ${agoText(Date.now() - backup.atMs)}`;
+  const last = backup?.atMs === undefined ? 'no earlier backup known' : `last backup: ${agoText(Date.now() - backup.atMs)}`;
   if (context.practice) return { state: 'ok' as const, summary: 'not needed in practice' };
-  if (location !== undefined && isBackupRequested(input)) return { state: 'ok' as const, summary: `created before the change; ${last}` };
+  if (location !== undefined && isBackupRequested(input))
+    return { state: 'ok' as const, summary: `will be created before the change; ${last}` };
   const isFresh = backup?.atMs !== undefined && Date.now() - backup.atMs < freshBackupMs;
-  if (isFresh) return { state: 'warning' as const, summary: `none is created now; ${last}` };
+  if (isFresh) return { state: 'warning' as const, summary: `no new backup will be created; ${last}` };
   return {
     state: 'blocked' as const,
-    summary: `none is created (${isBackupRequested(input) ? 'no backup target is configured' : '--no-backup'}); ${last}`,
+    summary: `no backup will be created (${isBackupRequested(input) ? 'no backup target is configured' : '--no-backup'}); ${last}`,
     advice: `Run quarterdeck backup ${id} --to /srv/backups, or add "backups: {${input.engineName}: /srv/backups}" to config.yaml.`,
   };
 }
@@ -244,7 +245,7 @@ async function noteUpdate({ list, deployed: { facts }, component: { id } }: Comp
     ? `To undo: quarterdeck rollback ${id}`
     : backup
       ? `To undo: quarterdeck restore ${id} (backup ${backup.stamp}); rolling back only the image may not be safe`
-      : `No earlier backup: only quarterdeck rollback ${id} can undo it, if its data allows it`;
+      : `No backup exists. Only quarterdeck rollback ${id} can undo the update, and only if the old version can read the data`;
   const data = {
     updated: 1,
     ...(run !== undefined && { run }),

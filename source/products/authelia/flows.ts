@@ -26,7 +26,7 @@ export const autheliaFlows = lazyFlows({ about: 'component', speaks: 'authelia' 
   {
     verb: 'sso disable',
     title: 'Disable a user of the portal',
-    summary: 'Disables a user: they can no longer log in, but stay in the file. Refused for the last user who can log in.',
+    summary: 'Disables a user, who can no longer log in but stays in the file. Refuses to disable the last user who can log in.',
     ...resumable('operate'),
     usage: '[USER]',
     load: async () => (await import('./sso-user-change.ts')).ssoDisable,
@@ -52,7 +52,7 @@ export const autheliaFlows = lazyFlows({ about: 'component', speaks: 'authelia' 
     verb: 'sso second-factor',
     title: 'Reset a lost second factor',
     summary:
-      'Deletes the one-time codes, the security keys, or both, of a user who lost the phone or key. The portal prompts them to register a new one at the next login.',
+      'Deletes the one-time codes, the security keys, or both, of a user who lost a phone or a security key. The portal prompts the user to register a new one at the next login.',
     ...resumable('destroy'),
     usage: '[USER]',
     flags: { which: { meaning: 'what to delete: codes, keys or both', value: 'WHICH' } },
@@ -62,7 +62,7 @@ export const autheliaFlows = lazyFlows({ about: 'component', speaks: 'authelia' 
     verb: 'sso unban',
     title: 'Lift a ban in the portal',
     summary:
-      'Lists the users and addresses that the portal has banned after failed logins, and lifts bans early. Requires release 4.39 or later.',
+      'Lists the users and addresses that the portal has banned after failed logins, and lifts bans early. Requires Authelia 4.39 or later.',
     ...resumable('operate'),
     usage: '[USER|ADDRESS]',
     load: async () => (await import('./sso-lockout.ts')).ssoUnban,
@@ -79,14 +79,14 @@ export const autheliaFlows = lazyFlows({ about: 'component', speaks: 'authelia' 
     title: 'Add an access rule to the portal',
     id: 'sso-rule-add',
     summary:
-      'Adds a rule to the configuration. The running release checks it first; then the change is shown, applied, and can be undone with "rollback".',
+      'Adds a rule to the configuration. The running portal validates the rule first; then the change is shown and applied. "rollback" undoes it.',
     ...resumable('operate'),
     usage: '[DOMAIN]',
     flags: {
       policy: { meaning: 'deny, bypass, one_factor or two_factor', value: 'POLICY' },
       subject: { meaning: 'only for user:NAME or group:NAME; repeatable', value: 'SUBJECT', repeats: true },
       resource: { meaning: 'only for paths that match this regular expression; repeatable', value: 'PATTERN', repeats: true },
-      before: { meaning: 'number of the rule to insert it before (default: 1)', value: 'NUMBER' },
+      before: { meaning: 'insert the rule before the rule with this number (default: 1)', value: 'NUMBER' },
     },
     ours: true,
     load: async () => (await import('./sso-rule-add.ts')).ssoRuleAdd,
@@ -105,9 +105,9 @@ export const autheliaFlows = lazyFlows({ about: 'component', speaks: 'authelia' 
   },
   {
     verb: 'sso check',
-    title: 'Check how a name is protected',
+    title: 'Check how a host name is protected',
     summary:
-      'Sends the portal the request that the reverse proxy sends, without a login, once as a browser and once as a program, and explains the responses.',
+      'Sends the portal the same request as the reverse proxy, without a login, once as a browser and once as a program. Explains the responses.',
     right: 'read',
     usage: '[URL]',
     load: async () => (await import('./sso-check.ts')).ssoCheck,

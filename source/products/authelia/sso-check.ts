@@ -15,7 +15,7 @@ import { portalOf, type RunningPortal } from './sso-target.ts';
 export const ssoCheck: Procedure = async (session, input, context) => {
   const running = await portalOf(session, input, context);
   const { entry, target, config, id } = running;
-  wordsUpTo(1, input, { takes: 'Check one address at a time', remedy: 'Run it once for each.' });
+  wordsUpTo(1, input, { takes: 'Check one address at a time', remedy: 'Run the command once for each address.' });
   const url = await askUrl(session, input, running);
   const address = httpEndpointOf(target, entry.api?.port ?? 'web');
   const endpoint = endpointOf(running);
@@ -44,11 +44,8 @@ function endpointOf({ config, id }: RunningPortal): 'forward-auth' | 'legacy' {
   const { authz } = config;
   if (authz['forward-auth'] !== undefined) return 'forward-auth';
   if (Object.values(authz).includes('Legacy')) return 'legacy';
-  throw new Fault(
-    'failed.portal',
-    `${id} has custom endpoints (${Object.keys(authz).map(cleanLine).join(', ')}), but none for forward-auth.`,
-    'Check server.endpoints.authz in its configuration.',
-  );
+  const message = `${id} has custom endpoints (${Object.keys(authz).map(cleanLine).join(', ')}), but none for forward-auth.`;
+  throw new Fault('failed.portal', message, 'Check server.endpoints.authz in the configuration of the portal.');
 }
 
 type Meaning = ReturnType<typeof means>;
@@ -72,10 +69,10 @@ export function meaningOf(
       return means('ok', sentence, 'protected: users are redirected to the portal to log in.');
     }
     case 401:
-      if (!browser) return means('ok', 'denied without a redirect: programs cannot log in on a page.', 'protected.');
+      if (!browser) return means('ok', 'denied without a redirect, because programs cannot log in on a page.', 'protected.');
       return means(
         'warning',
-        'denied without a redirect to the portal: its address is not configured. Add the address to the proxy rule, or set authelia_url.',
+        'denied without a redirect, because the address of the portal is not configured. Add the address to the proxy rule, or set authelia_url.',
         'protected, but users are not redirected to the portal.',
       );
     case 403:
@@ -85,11 +82,11 @@ export function meaningOf(
     case 404:
       return means(
         'blocked',
-        'the portal has no such endpoint: it is older than 4.38, or its configuration defines others.',
+        'the portal has no such endpoint, because it is older than 4.38 or its configuration defines others.',
         'the portal does not support this check.',
       );
     default:
-      return means('blocked', 'a response that no proxy accepts.', `the portal fails with status ${status}.`);
+      return means('blocked', 'a response that reverse proxies do not accept.', `the portal fails with status ${status}.`);
   }
 }
 
@@ -97,15 +94,19 @@ function refusal(url: URL, { domains }: Pick<RunningPortal['config'], 'domains'>
   if (url.protocol === 'http:' || url.protocol === 'ws:')
     return means(
       'blocked',
-      'refused: the portal protects only https. The proxy must terminate TLS and set X-Forwarded-Proto.',
-      'the portal refuses to protect plain http.',
+      'refused: the portal protects only HTTPS. The reverse proxy must terminate TLS and set X-Forwarded-Proto.',
+      'the portal does not protect plain HTTP.',
     );
   if (!domains.some(({ domain }) => isBelow(url.hostname, domain))) {
     const named = domains.map(({ domain }) => cleanLine(domain)).join(', ') || 'none';
     const sentence = `refused: the name is not in a cookie domain of the portal (${named}).`;
     return means('blocked', sentence, 'the portal is not configured for this domain.');
   }
-  return means('blocked', 'refused: the portal considers the request incomplete. Check its log.', 'the portal rejects the request.');
+  return means(
+    'blocked',
+    'refused: the portal considers the request incomplete. Check the log of the portal.',
+    'the portal rejects the request.',
+  );
 }
 
 function isBelow(host: string, domain: string): boolean {
@@ -138,7 +139,7 @@ const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 export const ssoTest: Procedure = async (session, input, context) => {
   const running = await portalOf(session, input, context);
   const { portal, config, id } = running;
-  wordsUpTo(2, input, { takes: 'Pass one address and one user', remedy: 'Run it once for each.' });
+  wordsUpTo(2, input, { takes: 'Pass one address and one user', remedy: 'Run the command once for each address and user.' });
   const url = await askUrl(session, input, running);
   const user = await argumentOrPrompt(session, {
     ...{ id: 'user', given: input.words[1] ?? (session.attended ? undefined : ''), code: 'usage.user', remedy: 'Name another one.' },
@@ -150,7 +151,7 @@ export const ssoTest: Procedure = async (session, input, context) => {
   const groups = user === '' ? [] : await groupsOf(session, running, user);
   const { method = 'GET', from = '' } = input.options;
   if (typeof method !== 'string' || !methods.includes(method.toUpperCase()))
-    throw new Fault('usage.method', 'Unknown request method.', `Use one of ${methods.join(', ')}.`);
+    throw new Fault('usage.method', `Unknown request method "${cleanLine(String(method))}".`, `Use one of ${methods.join(', ')}.`);
   const asked = { url: url.href, method: method.toUpperCase(), user, groups, from: String(from) };
   const words = await portal.checkPolicy(asked, session.signal);
   const result = readPolicyCheck(words);
@@ -191,7 +192,7 @@ async function askUrl(session: Session, input: FlowInput, { config }: RunningPor
   const written = await argumentOrPrompt(session, {
     ...{ id: 'url', given: input.words[0], code: 'usage.url', remedy: 'For example https://media.example.org/' },
     label: 'Address',
-    help: 'The address as you open it in a browser.',
+    help: 'The address that you open in a browser.',
     initial: domain === undefined ? 'https://' : `https://media.${domain}/`,
     check: urlProblem,
   });
@@ -204,18 +205,18 @@ function withScheme(text: string): string {
 
 function urlProblem(text: string): string | undefined {
   const written = withScheme(text);
-  if (!URL.canParse(written) || !/^(?:https?|wss?):$/.test(new URL(written).protocol)) return 'Not a web address.';
+  if (!URL.canParse(written) || !/^(?:https?|wss?):$/.test(new URL(written).protocol)) return 'Enter an http or https address.';
   const { username, password } = new URL(written);
   return username || password ? 'Remove the credentials from the address.' : undefined;
 }
 
 async function groupsOf(session: Session, { config, id, ...running }: RunningPortal, user: string): Promise<readonly string[]> {
   if (config.usersFile === undefined) {
-    session.show({ kind: 'text', text: `The users of ${id} are in a directory: tested without their groups.` });
+    session.show({ kind: 'text', text: `The users of ${id} are in a directory, so the test uses no groups.` });
     return [];
   }
   const file = new MountedFile(running, config.usersFile);
   const found = new UsersFile((await file.read(session.signal)) ?? 'users: {}', file.shown).user(user);
-  if (!found) session.show({ kind: 'text', text: `User ${cleanLine(user)} is not in the file: tested without groups.` });
+  if (!found) session.show({ kind: 'text', text: `User ${cleanLine(user)} is not in the file, so the test uses no groups.` });
   return found?.groups.filter((group) => !/[,"]/.test(group)).map(cleanLine) ?? [];
 }

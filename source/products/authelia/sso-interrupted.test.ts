@@ -99,7 +99,7 @@ test('of two bans one is lifted, killed at each act: only that one', async () =>
   // Each ban has its own number, so that requests differ.
   const { tries } = await breakOffs(played, {
     'lift user 1/before': { says: /^jonas can log in/, end: 'same' },
-    'lift user 1/after': { says: /^jonas is not banned at sso-portal\. Currently banned: mara\./, end: 'same' },
+    'lift user 1/after': { says: /^jonas is not banned by sso-portal\. Currently banned: mara\./, end: 'same' },
   });
   expect(problems(tries)).toEqual([]);
 }, 120_000);
@@ -165,7 +165,7 @@ test('a rule is added, killed at each act: gone on with, it is there, and there 
       return [(data as { rules: unknown[] }).rules, await lastState()];
     },
   });
-  const added = /^public\.home\.example\.org has the policy bypass as rule 1/;
+  const added = /^Added rule 1: public\.home\.example\.org has the policy bypass/;
   const { acts, tries } = await breakOffs(played, {
     // The portal validates the configuration every time, which changes nothing.
     'validate/after': { says: added, end: 'same' },

@@ -35,7 +35,7 @@ export const ssoSecondFactor: Procedure = async (session, input, context) => {
       request: `authelia storage user totp delete ${user}`,
       consequences: [
         `${user} must register a new authenticator at the next login.`,
-        'Until then, rules with two_factor deny access. Verify that the request is from the user.',
+        'Until then, rules with two_factor deny access. Verify that the user made this request.',
       ],
       done: async () => before.includes(oneTimeCodes),
       run: (grant) => portal.forgetOneTimeCodes(grant, user),
@@ -51,7 +51,7 @@ export const ssoSecondFactor: Procedure = async (session, input, context) => {
       right: 'destroy',
       title: `Delete the security keys of ${user}`,
       request: `authelia storage user webauthn delete ${user} --all`,
-      consequences: [`Deleted: ${keys.join(', ')}.`, `${user} must register a new one.`],
+      consequences: [`These security keys are deleted: ${keys.join(', ')}.`, `${user} must register a new security key.`],
       done: async () => (await portal.securityKeys(user, session.signal)).length === 0,
       run: (grant) => portal.forgetSecurityKeys(grant, user).then(() => true),
     });
@@ -60,7 +60,7 @@ export const ssoSecondFactor: Procedure = async (session, input, context) => {
   if (session.dryRun) return { message: `Dry run: the second factors of ${user} were not changed.` };
   const message =
     gone.length === 0
-      ? `${user} has no second factor of that kind now.`
+      ? `${user} has no second factor of this kind.`
       : `Deleted for ${user}: ${gone.join(' and ')}. The portal prompts for a new one at the next login.`;
   return { message, data: { user, forgotten: gone } };
 };
@@ -71,20 +71,20 @@ async function whose(session: Session, input: FlowInput, context: FlowContext, {
     const { users } = await openUsers(session, input, context);
     return (await chooseUser(session, input, users.users, () => true)).name;
   }
-  const [word] = wordsUpTo(1, input, { takes: 'One user at a time', remedy: 'Run it once for each.' });
+  const [word] = wordsUpTo(1, input, { takes: 'Specify one user at a time', remedy: 'Run the command once for each user.' });
   return argumentOrPrompt(session, {
-    ...{ id: 'user', label: 'Who?', help: 'The name to log in with.' },
-    ...{ given: word, code: 'usage.user', remedy: 'Name another one.' },
-    check: (name) => (/^[\p{L}\p{N}][^\s]*$/u.test(name) && cleanLine(name) === name ? undefined : 'Not a user name.'),
+    ...{ id: 'user', label: 'User', help: 'Name that the user logs in with.' },
+    ...{ given: word, code: 'usage.user', remedy: 'Specify another user.' },
+    check: (name) => (/^[\p{L}\p{N}][^\s]*$/u.test(name) && cleanLine(name) === name ? undefined : 'Enter a valid user name.'),
   });
 }
 
 async function askWhich(session: Session, input: FlowInput, user: string): Promise<Which> {
   const question = {
     id: 'which',
-    label: `What to delete for ${user}`,
+    label: `Second factor of ${user} to delete`,
     choices: [
-      { value: 'codes', label: 'The authenticator with the one-time codes' },
+      { value: 'codes', label: 'One-time codes (authenticator app)' },
       { value: 'keys', label: 'Security keys and passkeys' },
       { value: 'both', label: 'Both' },
     ],
@@ -92,7 +92,7 @@ async function askWhich(session: Session, input: FlowInput, user: string): Promi
   };
   const which = optionOf(input, 'which') ?? (await session.ask.choice(question));
   if (which === 'codes' || which === 'keys' || which === 'both') return which;
-  throw new Fault('usage.which', `"${cleanLine(which)}" is not a second factor.`, 'Use --which codes, keys or both.');
+  throw new Fault('usage.which', `Unknown second factor "${cleanLine(which)}".`, 'Use --which codes, keys or both.');
 }
 
 export const ssoUnban: Procedure = async (session, input, context) => {
@@ -102,14 +102,14 @@ export const ssoUnban: Procedure = async (session, input, context) => {
   if (bans.length === 0) return { message: `${id} has no bans.`, data: { banned } };
   const end = bans.length === 1 ? 'it expires' : 'they expire';
   const left = {
-    message: `No ban was lifted: ${end} at the time shown.`,
+    message: `No ban was lifted; ${end} at the time shown.`,
     remedy: `To lift a ban later: quarterdeck sso unban ${id}`,
   };
   const chosen = await unlessCancelled(session, left, () => choose(session, input, bans));
   if (chosen.length === 0) {
     const others = [...new Set(bans.map(({ whom }) => whom))].join(', ');
     const whom = cleanLine(input.words[0] ?? 'Selected');
-    return { message: `${whom} is not banned at ${id}. Currently banned: ${others}.`, data: { banned } };
+    return { message: `${whom} is not banned by ${id}. Currently banned: ${others}.`, data: { banned } };
   }
   for (const ban of chosen) {
     await session.act({
@@ -127,7 +127,7 @@ export const ssoUnban: Procedure = async (session, input, context) => {
 
 /** Returns every ban of the chosen user or address: one can be banned more than once. */
 async function choose(session: Session, input: FlowInput, bans: readonly PortalBan[]): Promise<readonly PortalBan[]> {
-  const [word] = wordsUpTo(1, input, { takes: 'One user or address at a time', remedy: 'Run it once for each.' });
+  const [word] = wordsUpTo(1, input, { takes: 'Specify one user or address at a time', remedy: 'Run the command once for each.' });
   const keyOf = ({ kind, whom }: PortalBan) => `${kind}:${whom}`;
   if (word !== undefined) return bans.filter(({ whom }) => whom === word);
   const kinds = new Map(bans.map((ban) => [keyOf(ban), ban]));

@@ -24,14 +24,15 @@ export const ssoRuleAdd: Procedure = async (session, input, context) => {
   const one = await deployed(new EngineScope(session, context, input.engineName), id);
   const before = one.facts.deployment?.files[file];
   if (before === undefined) {
-    throw new Fault('failed.portal', `${id} has no ${file} in its folder.`, `Its configuration is elsewhere: quarterdeck edit ${id}`);
+    const message = `${id} has no ${file} in its folder.`;
+    throw new Fault('failed.portal', message, `The portal uses another configuration file. Add the rule there: quarterdeck edit ${id}`);
   }
   const left = `No rule was added to ${id}.`;
   const { rule, position } = await unlessCancelled(session, left, () => askRule(session, input, running));
   if (isRuleAt(before, rule, position)) {
     await seeLastThrough(one.facts);
     return {
-      message: `Rule ${position} of ${id} already exists: ${cleanLine(rule.domain)} has the policy ${rule.policy}.`,
+      message: `The rule already exists as rule ${position} of ${id}: ${cleanLine(rule.domain)} has the policy ${rule.policy}.`,
       data: { position, rule },
     };
   }
@@ -39,13 +40,13 @@ export const ssoRuleAdd: Procedure = async (session, input, context) => {
   const problems = await session.act({
     id: 'validate',
     right: 'operate',
-    request: 'authelia config validate, in the running container, with the new configuration on its input',
+    request: 'authelia config validate, in the running container, with the new configuration on standard input',
     run: async (grant) => (await portal.validate(grant, after)).join('; '),
     failure: (found) => found || undefined,
   });
   if (problems) {
-    const message = `The portal would refuse this configuration: ${problems}.`;
-    throw new Fault('refused.portal', message, 'Nothing was changed. Change the rule.');
+    const message = `The portal would reject this configuration: ${problems}.`;
+    throw new Fault('refused.portal', message, 'Nothing was changed. Correct the rule.');
   }
   const ready = await planComponent(one.facts, one.answers, { kind: 'change', edited: { [file]: after } });
   const review = reviewOf(ready.plan, ready.findings);
@@ -55,13 +56,13 @@ export const ssoRuleAdd: Procedure = async (session, input, context) => {
   if (choice !== 'apply') throw cancelled(left);
   const { run, component } = await applyPlans([ready]);
   return {
-    message: `${cleanLine(rule.domain)} has the policy ${rule.policy} as rule ${position}; ${id} is ${component?.state.label ?? 'state unknown'}. Test it: quarterdeck sso test ${id}`,
+    message: `Added rule ${position}: ${cleanLine(rule.domain)} has the policy ${rule.policy}. State of ${id}: ${component?.state.label ?? 'unknown'}. Test the rule: quarterdeck sso test ${id}`,
     data: { run, position, rule },
   };
 };
 
 async function askRule(session: Session, input: FlowInput, { config }: RunningPortal): Promise<{ rule: NewRule; position: number }> {
-  const [word] = wordsUpTo(1, input, { takes: 'One name at a time', remedy: 'Add a rule for each.' });
+  const [word] = wordsUpTo(1, input, { takes: 'Specify one host name at a time', remedy: 'Add one rule for each host name.' });
   const known = config.domains.map(({ domain }) => domain);
   const domain = await argumentOrPrompt(session, {
     ...{ id: 'domain', given: word, code: 'usage.rule', remedy: unchanged, check: ruleDomainProblem },
@@ -80,16 +81,13 @@ async function askRule(session: Session, input: FlowInput, { config }: RunningPo
     initial: 'two_factor',
   };
   const policy = checked(optionOf(input, 'policy') ?? (await session.ask.choice(question)), (text) =>
-    (policies as readonly string[]).includes(text) ? undefined : `A policy is one of ${policies.join(', ')}.`,
+    (policies as readonly string[]).includes(text) ? undefined : `Unknown policy "${cleanLine(text)}". Use one of ${policies.join(', ')}.`,
   ) as NewRule['policy'];
   const subjects = optionsOf(input, 'subject') ?? (policy === 'bypass' ? [] : await askSubjects(session));
   for (const subject of subjects) checked(subject, subjectProblem);
   if (policy === 'bypass' && subjects.length > 0) {
-    throw new Fault(
-      'usage.rule',
-      'A bypass rule cannot be limited to users or groups: they are unknown without a login.',
-      'Use one_factor, or omit the subjects.',
-    );
+    const message = 'A bypass rule cannot be limited to users or groups, because they are unknown without a login.';
+    throw new Fault('usage.rule', message, 'Use one_factor, or omit the users and groups.');
   }
   const resources = optionsOf(input, 'resource') ?? [];
   for (const pattern of resources) checked(pattern, patternProblem);
@@ -118,7 +116,7 @@ async function askPosition(session: Session, input: FlowInput, rules: RunningPor
   const chosen = await session.ask.choice({
     id: 'before',
     label: 'Insert before rule',
-    help: 'The first match applies.',
+    help: 'The first matching rule applies.',
     choices: [
       ...rules.map(({ domains, policy }, index) => ({
         value: String(index + 1),
@@ -133,7 +131,7 @@ async function askPosition(session: Session, input: FlowInput, rules: RunningPor
 }
 
 function patternProblem(pattern: string): string | undefined {
-  return unlessThrown(() => new RegExp(pattern, 'u'), undefined) ? undefined : `"${cleanLine(pattern)}" is not a regular expression.`;
+  return unlessThrown(() => new RegExp(pattern, 'u'), undefined) ? undefined : `Invalid regular expression "${cleanLine(pattern)}".`;
 }
 
 function checked(text: string, problemOf: (text: string) => string | undefined): string {

@@ -15,23 +15,20 @@ import { changeUsers, type OpenUsers, openUsers } from './sso-users.ts';
 
 export const ssoAdd: Procedure = async (session, input, context) => {
   const open = await openUsers(session, input, context);
-  const left = `Nothing was written: the users of ${open.id} were not changed.`;
+  const left = `Nothing was written. The users of ${open.id} were not changed.`;
   const person = await unlessCancelled(session, left, () => askPerson(session, input, open));
   if (session.dryRun) {
     const would = `prompt for the password of ${person.name}, and add the user to ${open.file.shown}.`;
     return dryRunOf(session, would, `the users of ${open.id} were not changed.`);
   }
   const there = open.users.user(person.name);
-  const label = there ? `${person.name} is already in the file. Password that was set` : `Password of ${person.name}`;
+  const label = there ? `Current password of ${person.name} (already in the file)` : `Password of ${person.name}`;
   const password = await unlessCancelled(session, left, () =>
-    promptNewPassword(session, label, `Its hash is written to ${open.file.shown}.`),
+    promptNewPassword(session, label, `The hash of the password is written to ${open.file.shown}.`),
   );
   if (there && !(await matchesDigest(there.digest, password.value))) {
-    throw new Fault(
-      'usage.user',
-      `User ${person.name} already exists, with another password.`,
-      `Use another name, or reset the password: quarterdeck sso password ${open.id} ${person.name}`,
-    );
+    const message = `User ${person.name} already exists with another password.`;
+    throw new Fault('usage.user', message, `Use another name, or reset the password: quarterdeck sso password ${open.id} ${person.name}`);
   }
   const digest = await makeDigest(password.value, open.config.digestCost);
   session.hide(digest);
@@ -47,9 +44,9 @@ export const ssoAdd: Procedure = async (session, input, context) => {
   });
   await showGenerated(session, person.name, password);
   const title = `Have ${person.name} log in and register a second factor`;
-  const detail = 'Rules with two_factor deny access without one.';
+  const detail = 'Rules with two_factor deny access without a second factor.';
   return {
-    message: `${person.name} is a user of ${open.id}. ${how ?? ''}`.trim(),
+    message: `${there ? `User ${person.name} exists in` : `Added user ${person.name} to`} ${open.id}. ${how ?? ''}`.trim(),
     data: { user: person.name, groups: person.groups },
     todo: { component: open.id, items: [{ id: 'second-factor', title, detail, byHand: false }] },
   };
@@ -60,7 +57,7 @@ async function askPerson(
   input: FlowInput,
   { users, config }: OpenUsers,
 ): Promise<Omit<PortalUser, 'disabled' | 'digest'>> {
-  const [word] = wordsUpTo(1, input, { takes: 'One user at a time', remedy: 'Run it once for each.' });
+  const [word] = wordsUpTo(1, input, { takes: 'Specify one user at a time', remedy: 'Run the command once for each user.' });
   const name = await argumentOrPrompt(session, {
     ...{ id: 'user', label: 'Name to log in with', help: `Users: ${users.users.map((one) => cleanLine(one.name)).join(', ')}.` },
     ...{ given: word, code: 'usage.user', remedy: 'Name another one.' },
@@ -75,7 +72,7 @@ async function askPerson(
     check: (text) => (text.trim() === '' ? 'The portal requires a display name.' : undefined),
   });
   const email = await argumentOrPrompt(session, {
-    ...{ id: 'email', label: 'Mail address', help: 'Receives links for a new password and a second factor.' },
+    ...{ id: 'email', label: 'Mail address', help: 'The portal sends links for a new password and a second factor to this address.' },
     ...{ given: optionOf(input, 'email'), code: 'usage.user', remedy: 'Pass another address: --email ADDRESS.' },
     check: (text) => emailProblem(text.trim(), { users, config }),
   });
@@ -97,7 +94,8 @@ async function askGroups(session: Session, input: FlowInput, known: readonly str
     id: 'groups',
     label: 'Groups, separated by commas',
     initial: '',
-    help: there.length === 0 ? 'Leave empty for none.' : `Leave empty for none. Existing groups: ${there.map(cleanLine).join(', ')}.`,
+    help:
+      there.length === 0 ? 'Leave empty for no groups.' : `Leave empty for no groups. Existing groups: ${there.map(cleanLine).join(', ')}.`,
   };
   return partsOf(await session.ask.text(question));
 }
@@ -110,11 +108,8 @@ function setDisabled(wanted: boolean, verb: string): Procedure {
     const open = await openUsers(session, input, context);
     const { name, disabled } = await chooseUser(session, input, open.users.users, (user) => user.disabled !== wanted);
     if (wanted && !disabled && ableUsers(open.users.users).every((one) => one.name === name)) {
-      throw new Fault(
-        'refused.lastUser',
-        `${name} is the last user who can log in.`,
-        `Add another user first: quarterdeck sso add ${open.id}`,
-      );
+      const message = `${name} is the last user who can log in.`;
+      throw new Fault('refused.lastUser', message, `Add another user first: quarterdeck sso add ${open.id}`);
     }
     const how = await changeUsers(open, {
       id: `${verb} ${name}`,
@@ -134,8 +129,8 @@ export const ssoPassword: Procedure = async (session, input, context) => {
     const would = `prompt for the new password of ${name}, and write its hash to ${open.file.shown}.`;
     return dryRunOf(session, would, `the password of ${name} was not changed.`);
   }
-  const password = await unlessCancelled(session, `Nothing was written: the password of ${name} was not changed.`, () =>
-    promptNewPassword(session, `New password of ${name}`, `Its hash is written to ${open.file.shown}.`),
+  const password = await unlessCancelled(session, `Nothing was written. The password of ${name} was not changed.`, () =>
+    promptNewPassword(session, `New password of ${name}`, `The hash of the password is written to ${open.file.shown}.`),
   );
   const digest = await makeDigest(password.value, open.config.digestCost);
   session.hide(digest);
@@ -146,7 +141,7 @@ export const ssoPassword: Procedure = async (session, input, context) => {
     isDone: async (users) => (await matchesDigest(users.user(name)?.digest ?? '', password.value)) === true,
   });
   await showGenerated(session, name, password);
-  return { message: `${name} has a new password. ${how ?? ''}${disabled ? ' The user is disabled and cannot log in with it.' : ''}` };
+  return { message: `${name} has a new password. ${how ?? ''}${disabled ? ' The user is disabled and still cannot log in.' : ''}` };
 };
 
 export async function chooseUser(
@@ -155,16 +150,13 @@ export async function chooseUser(
   users: readonly PortalUser[],
   suits: (user: PortalUser) => boolean,
 ): Promise<PortalUser> {
-  const [word] = wordsUpTo(1, input, { takes: 'One user at a time', remedy: 'Run it once for each.' });
+  const [word] = wordsUpTo(1, input, { takes: 'Specify one user at a time', remedy: 'Run the command once for each user.' });
   const names = users.map(({ name }) => name);
   const named = word ?? (await askUser(session, users.filter(suits)));
   const found = users.find(({ name }) => name === named);
   if (found && cleanLine(found.name) !== found.name) {
-    throw new Fault(
-      'usage.user',
-      `The name ${cleanLine(found.name)} contains characters that cannot be shown.`,
-      'Rename the user in the file.',
-    );
+    const message = `The name ${cleanLine(found.name)} contains characters that cannot be shown.`;
+    throw new Fault('usage.user', message, 'Rename the user in the file.');
   }
   if (found) return found;
   throw new Fault('usage.user', `User "${cleanLine(named)}" is not in the file.`, nameRemedy(named, names, 'The file has no users.'));

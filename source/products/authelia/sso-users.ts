@@ -49,17 +49,14 @@ export async function openUsers(session: Session, input: FlowInput, context: Flo
     throw new Fault(
       'refused.directory',
       `The users of ${id} are in a directory (${cleanLine(config.directory ?? '')}), not in a file.`,
-      `Change users in that directory.${known && !other ? ` To add one to ${known.id}: quarterdeck ldap add ${known.id}` : ''}`,
+      `Change users in that directory.${known && !other ? ` To add a user to ${known.id}: quarterdeck ldap add ${known.id}` : ''}`,
     );
   }
   const file = new MountedFile(running, config.usersFile);
   const text = await file.read(session.signal);
   if (text === undefined) {
-    throw new Fault(
-      'failed.users',
-      `${file.shown} does not exist.`,
-      'Check the volumes of the component, and authentication_backend.file.path.',
-    );
+    const message = `${file.shown} does not exist.`;
+    throw new Fault('failed.users', message, 'Check the volumes of the component, and authentication_backend.file.path.');
   }
   return { ...running, file, text, users: new UsersFile(text, file.shown) };
 }
@@ -82,7 +79,7 @@ export async function changeUsers(open: OpenUsers, { id, what = id, change, isDo
   const after = users.text;
   const problems = usersProblems(users.users, config.userRules);
   if (problems.length > 0) {
-    throw new Fault('refused.users', `The portal would refuse the file: ${problems.join(' ')}`, `Fix it first: ${file.shown}`);
+    throw new Fault('refused.users', `The portal would reject the file: ${problems.join(' ')}`, `Fix the file first: ${file.shown}`);
   }
   const kept = posix.join(open.stackFolder, '.quarterdeck', 'kept', open.id);
   const stampBefore = (await logLines(open, { tail: 1 })).at(-1)?.stamp ?? '';
@@ -94,7 +91,7 @@ export async function changeUsers(open: OpenUsers, { id, what = id, change, isDo
     run: async (grant) => {
       if ((await file.read(grant.signal)) !== text) {
         const message = `${file.shown} was changed in the meantime. Nothing was written.`;
-        throw new Fault('failed.changed', message, 'Run the command again; it uses the current content.');
+        throw new Fault('failed.changed', message, 'Run the command again to use the current content.');
       }
       await file.keep(grant, kept, text);
       await file.write(grant, after);
@@ -108,14 +105,14 @@ export async function changeUsers(open: OpenUsers, { id, what = id, change, isDo
 
 async function reloaded(open: OpenUsers, { id, stampBefore, after }: { id: string; stampBefore: string; after: string }): Promise<string> {
   const { session, config, file, text: before } = open;
-  session.progress({ id: 'reload', label: 'Waiting until the portal has read the file' });
+  session.progress({ id: 'reload', label: 'Waiting for the portal to read the file' });
   let word = config.tellsReloads ? await reloadWord(open, stampBefore, againAfterMs) : undefined;
   if (word === undefined && config.tellsReloads) {
     // A change too soon after another one was ignored, and is not read later.
     await session.act({
       id: `${id} again`,
       right: 'operate',
-      request: `write ${file.shown} again: the portal did not report that it loaded it`,
+      request: `write ${file.shown} again, because the portal did not report that it loaded the file`,
       run: (grant) => file.write(grant, after),
     });
     word = await reloadWord(open, stampBefore, reloadLimitMs);
@@ -128,14 +125,11 @@ async function reloaded(open: OpenUsers, { id, stampBefore, after }: { id: strin
   await session.act({
     id: `${id} back`,
     right: 'operate',
-    request: `restore ${file.shown}: the portal rejected the new one`,
+    request: `restore ${file.shown}, because the portal rejected the new file`,
     run: (grant) => file.write(grant, before),
   });
-  throw new Fault(
-    'failed.users',
-    `The portal rejected the file and keeps the previous users: ${word.refused}.`,
-    `The previous file is restored. Check ${file.shown}.`,
-  );
+  const message = `The portal rejected the file and keeps the previous users: ${word.refused}.`;
+  throw new Fault('failed.users', message, `The previous file is restored. Check ${file.shown}.`);
 }
 
 /** The previous change was made by an interrupted run or by hand. Throws `failed.users` if the portal refused it. */
@@ -146,7 +140,7 @@ async function readLast(open: OpenUsers): Promise<string> {
   throw new Fault(
     'failed.users',
     `The change is already in the file, but the portal rejected the file when it last loaded it: ${word.refused}.`,
-    `Fix ${open.file.shown}; earlier versions are kept beside the stack. Then check its log: quarterdeck logs ${open.id}`,
+    `Fix ${open.file.shown}; earlier versions are kept in the stack folder. Then check the log: quarterdeck logs ${open.id}`,
   );
 }
 
@@ -189,7 +183,7 @@ async function restarted(open: OpenUsers): Promise<string> {
   const again = await session.act({
     id: `restart ${container.name}`,
     right: 'operate',
-    request: `POST /containers/${container.name}/restart: this portal loads its users only at startup`,
+    request: `POST /containers/${container.name}/restart, because this portal loads its users only at startup`,
     done: async () => (before ?? 0) > ((await file.writtenMs(session.signal)) ?? Infinity),
     run: async (grant) => {
       await context.fleet.whileStopping(container.id, () => engine.writer(grant).restart(container.id));
@@ -206,16 +200,13 @@ async function restarted(open: OpenUsers): Promise<string> {
       otherwise: 'did not restart',
     },
   );
-  session.progress({ id: 'restart', label: 'Waiting until the portal answers again' });
+  session.progress({ id: 'restart', label: 'Waiting for the portal to respond' });
   if (seen?.state !== 'running' || !(await answersAgain(open))) {
-    throw new Fault(
-      'failed.users',
-      `The file was written, but ${id} does not answer after its restart.`,
-      `Check its log: quarterdeck logs ${id}`,
-    );
+    const message = `The file was written, but ${id} does not respond after the restart.`;
+    throw new Fault('failed.users', message, `Check its log: quarterdeck logs ${id}`);
   }
-  session.progress({ id: 'restart', label: 'The portal answers again', done: true });
-  return 'The portal was restarted, since it does not watch the file (authentication_backend.file.watch).';
+  session.progress({ id: 'restart', label: 'The portal responds again', done: true });
+  return 'The portal was restarted, because it does not watch the file (authentication_backend.file.watch).';
 }
 
 async function answersAgain({ session: { signal }, target, entry }: OpenUsers): Promise<boolean> {

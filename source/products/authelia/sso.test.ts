@@ -37,7 +37,7 @@ describe('users of the portal (R49)', () => {
       'password-again': [secret],
     });
     const { message } = await fixture.run('sso-add', id, {}, { operator: asked });
-    expect(message).toBe(`ida is a user of ${id}. The portal has read the file.`);
+    expect(message).toBe(`Added user ida to ${id}. The portal has read the file.`);
     const text = await fixture.text(usersFile);
     expect(text).toContain('# Everybody at home. Ask Mara before you add somebody.');
     expect(text).toContain('# Gone for the winter.');
@@ -115,14 +115,14 @@ describe('changing users', () => {
       { words: ['noor'], options },
       { operator: answering({ password: [secret] }, 'unattended') },
     );
-    expect(message).toMatch(/^noor is a user/);
+    expect(message).toMatch(/^Added user noor to/);
     expect(await logIn('noor', secret)).toBe(200);
   });
 
   test('gone on with after the file was written: it is seen to be there already', async () => {
     const asked = answering({ user: ['noor'], password: [secret], 'password-again': [secret] });
     const { message } = await fixture.run('sso-add', id, {}, { operator: asked });
-    expect(message).toMatch(/^noor is a user.*already in the file/);
+    expect(message).toMatch(/^User noor exists in .*already in the file/);
     const other = answering({ user: ['noor'], password: ['quite another one'], 'password-again': ['quite another one'] });
     await expect(fixture.run('sso-add', id, {}, { operator: other })).rejects.toMatchObject({ code: 'usage.user' });
   });
@@ -151,10 +151,10 @@ describe('a second factor', () => {
     expect(message).toMatch(/^Deleted for mara: the one-time codes\./);
     expect(asked.confirmations.map(({ request }) => request)).toEqual(['authelia storage user totp delete mara']);
     const again = await fixture.run('sso-second-factor', id, { words: ['mara'] }, { operator: answering({ which: ['codes'] }) });
-    expect(again.message).toBe('mara has no second factor of that kind now.');
+    expect(again.message).toBe('mara has no second factor of this kind.');
     const keys = await fixture.run('sso-second-factor', id, { words: ['mara'], options: { which: 'keys' } });
     expect(keys.message).toMatch(/2 security keys/);
-    expect(fixture.operator.confirmations[0]?.consequences[0]).toBe('Deleted: Yubikey, Phone.');
+    expect(fixture.operator.confirmations[0]?.consequences[0]).toBe('These security keys are deleted: Yubikey, Phone.');
   });
 
   test('is not forgotten without a confirmation, and for nobody who is not there', async () => {
@@ -212,7 +212,7 @@ describe('rules of access control', () => {
   test('one is added before the others, templates and comments of the file stay, and it is taken', async () => {
     const asked = answering({ policy: ['bypass'], before: ['1'] });
     const { message } = await fixture.run('sso-rule-add', id, { words: ['public.home.example.org'] }, { operator: asked });
-    expect(message).toMatch(/^public\.home\.example\.org has the policy bypass as rule 1/);
+    expect(message).toMatch(/^Added rule 1: public\.home\.example\.org has the policy bypass/);
     const text = await fixture.text('sso-portal/files/configuration.yml');
     expect(text).toContain('# The first matching rule applies; without a match, the default policy applies.');
     expect(text).toContain(
@@ -233,7 +233,7 @@ describe('how a name is protected (R36)', () => {
     ['https://media.home.example.org/', /protected: users are redirected to the portal/, [302, 401]],
     ['https://public.home.example.org/', /anyone is allowed without a login/, [200, 200]],
     ['https://elsewhere.org/', /is not configured for this domain/, [400, 400]],
-    ['http://media.home.example.org/', /refuses to protect plain http/, [400, 400]],
+    ['http://media.home.example.org/', /does not protect plain HTTP/, [400, 400]],
   ])('%s', async (url, why, statuses) => {
     const { message, data } = await fixture.run('sso-check', id, { words: [url] });
     expect(message).toMatch(why);

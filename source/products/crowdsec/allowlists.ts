@@ -33,7 +33,9 @@ export const allowlistsList = onHostsThatHaveIt(async ({ crowdsec }, session) =>
   };
   return {
     message:
-      lists.length === 0 ? 'No allowlists. Create one: quarterdeck allowlists create NAME' : `${countText(lists.length, 'allowlist')}.`,
+      lists.length === 0
+        ? 'No allowlists exist. To create one: quarterdeck allowlists create NAME'
+        : `${countText(lists.length, 'allowlist')}.`,
     data,
   };
 });
@@ -43,7 +45,7 @@ export const allowlistsCheck = onPrevention(async ({ crowdsec }, session, input)
   if (value === undefined) throw new Error('at least one is required');
   const found = await allowlisting(crowdsec, value, session.signal);
   const data = { value, allowlisted: found !== undefined, by: found === undefined ? null : cleanLine(found) };
-  return { message: found === undefined ? `No allowlist contains ${value}.` : `${value} is on an allowlist: ${cleanLine(found)}.`, data };
+  return { message: found === undefined ? `No allowlist contains ${value}.` : `${value} is in an allowlist: ${cleanLine(found)}.`, data };
 });
 
 export const allowlistsCreate = onPrevention(async (prevention, session, input) => {
@@ -72,7 +74,11 @@ export const allowlistsAdd = onPrevention(async (prevention, session, input) => 
   let lists = await allowlistsOf(crowdsec, session.signal);
   if (lists.length === 0 && input.words.length === 0 && session.attended && !session.dryRun) {
     const first = await unlessCancelled(session, left, () =>
-      nameOf(session, input, { id: 'first', label: 'Name of the first allowlist', help: 'For example own. Runs cscli allowlists create.' }),
+      nameOf(session, input, {
+        id: 'first',
+        label: 'Name of the first allowlist',
+        help: 'For example office. Runs cscli allowlists create.',
+      }),
     );
     await create(session, prevention, first, first);
     lists = await allowlistsOf(crowdsec, session.signal);
@@ -97,7 +103,7 @@ export const allowlistsAdd = onPrevention(async (prevention, session, input) => 
   const stillBanned = await stillOut(crowdsec, values, session.signal);
   const out = stillBanned.length > 0 ? ` Still banned: ${stillBanned.join(', ')}. To lift a ban: quarterdeck unban` : '';
   return {
-    message: `${shown} ${values.length === 1 ? 'is' : 'are'} on ${name}.${out}`,
+    message: `${shown} ${values.length === 1 ? 'is' : 'are'} in the allowlist ${name}.${out}`,
     data: { name, values, stillBanned },
   };
 });
@@ -113,7 +119,7 @@ export const allowlistsRemove = onPrevention(async (prevention, session, input) 
     const question = {
       id: 'values',
       fresh: true as const,
-      label: `Remove from ${list.name}`,
+      label: `Addresses to remove from ${list.name}`,
       help: 'Runs cscli allowlists remove.',
       choices: list.items.map(({ value, description }) => ({ value, label: value, detail: description })),
     };
@@ -131,14 +137,15 @@ export const allowlistsRemove = onPrevention(async (prevention, session, input) 
   });
   if (session.dryRun) return { message: 'Dry run: nothing was removed.' };
   if (!(await isGone())) throw notSeen(`${name} still contains ${shown}`);
-  return { message: `${shown} ${values.length === 1 ? 'is' : 'are'} no longer on ${name}.`, data: { name, values } };
+  return { message: `Removed ${shown} from the allowlist ${name}.`, data: { name, values } };
 });
 
 export const allowlistsDelete = deleteNamed<Allowlist>('allowlist', allowlistsOf, (list) => {
   refuseManaged(list);
   if (list.items.length === 0) return ['It is empty.'];
   const values = list.items.map(({ value }) => value);
-  return [`Can be banned afterwards: ${values.slice(0, 10).join(', ')}${values.length > 10 ? ` and ${values.length - 10} more` : ''}.`];
+  const more = values.length > 10 ? ` and ${values.length - 10} more` : '';
+  return [`These addresses can be banned again: ${values.slice(0, 10).join(', ')}${more}.`];
 });
 
 async function listOf(session: Session, input: FlowInput, lists: readonly Allowlist[]): Promise<Allowlist> {
@@ -150,18 +157,15 @@ async function listOf(session: Session, input: FlowInput, lists: readonly Allowl
 
 function refuseManaged({ name, managed }: Allowlist): void {
   if (!managed) return;
-  throw new Fault(
-    'refused.managed',
-    `${name} is managed in CrowdSec's web console and can be changed only there.`,
-    'Change it there, or use a local allowlist.',
-  );
+  const message = `${name} is managed in CrowdSec's web console and can be changed only there.`;
+  throw new Fault('refused.managed', message, 'Change the allowlist there, or use a local one.');
 }
 
 async function valuesOf(session: Session, given: readonly string[]): Promise<string[]> {
   const question = {
     id: 'values',
     label: 'Addresses or ranges',
-    help: 'Separated by spaces.',
+    help: 'Separate several with spaces.',
     check: (text: string) => valuesProblem(wordsOf(text)),
   };
   const written = given.length > 0 ? given : wordsOf(await session.ask.text(question));
@@ -201,5 +205,5 @@ async function stillOut(crowdsec: Crowdsec, values: readonly string[], signal: A
 }
 
 function notSeen(what: string): Fault {
-  return new Fault('failed.crowdsec', `CrowdSec reported success, but ${what}.`, 'Check its log.');
+  return new Fault('failed.crowdsec', `CrowdSec reported success, but ${what}.`, 'Check the CrowdSec log.');
 }

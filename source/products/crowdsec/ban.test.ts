@@ -243,7 +243,7 @@ describe('what is refused', () => {
   };
 
   test.each([
-    ['198.51.100.9', /the address you come from, as local sees it/],
+    ['198.51.100.9', /the address from which you connect to local/],
     ['198.51.100.0/24', /includes 198\.51\.100\.(?:9|77)/],
     ['198.51.100.77', /a user is logged in/],
     ['2001:db8:7::beef', /belongs to 2001:db8:7::\/64/],
@@ -337,7 +337,7 @@ describe('what is refused', () => {
     await open({ around });
     await expect(fixture.run('ban', [], { operator: person({ target: '198.51.100.9' }) })).rejects.toMatchObject({
       code: 'usage.answer',
-      message: expect.stringMatching(/the address you come from/),
+      message: expect.stringMatching(/the address from which you connect/),
     });
     expect(fixture.changes()).toEqual([]);
   });
@@ -455,7 +455,7 @@ describe('what the list says', () => {
     await open({ blocklist: 5 });
     const [first] = ((await fixture.run('decisions', [], { options: { all: true } })).data as { decisions: { value: string }[] }).decisions;
     const { message } = await fixture.run('unban', [first?.value ?? ''], { operator: new Nobody() });
-    expect(message).toMatch(/is no longer blocked\. It is in a shared list: the next pull bans it again/);
+    expect(message).toMatch(/is no longer blocked\. It is in a shared list, so the next pull bans it again/);
   });
 
   test('an alert by its number, and alerts as they came', async () => {

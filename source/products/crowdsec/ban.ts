@@ -57,7 +57,7 @@ export const ban = onPrevention(async (prevention, session, input, context) => {
   const [longest] = before;
   const longer = before.filter(({ endsMs }) => endsMs > untilMs(order) + slackMs);
   if (longest && longer.length > 0 && !(await replacesLonger(session, input, order, longest))) {
-    const message = `${alreadyText(order, longest)} The ban for ${spokenDuration(order.seconds)} was not sent: it would have no effect. --replace lifts the longer one.`;
+    const message = `${alreadyText(order, longest)} The ban for ${spokenDuration(order.seconds)} was not sent, because it would have no effect. To replace the longer ban, pass --replace.`;
     return { message, data: { ...(await dataOf(session, crowdsec, order, longest)), sent: false } };
   }
 
@@ -86,7 +86,10 @@ export const ban = onPrevention(async (prevention, session, input, context) => {
 });
 
 async function chooseTarget(session: Session, input: FlowInput, guards: readonly Guarded[]): Promise<BanTarget> {
-  const [written] = wordsUpTo(1, input, { takes: 'One address, range or country at a time', remedy: 'Run it once for each.' });
+  const [written] = wordsUpTo(1, input, {
+    takes: 'Specify one address, range or country at a time',
+    remedy: 'Run the command once for each.',
+  });
   if (written !== undefined) return targetOf(written);
   const among = amongOf(input);
   if (among.length > 0) return oneOf(session, among, guards);
@@ -137,7 +140,7 @@ async function orderFor(session: Session, input: FlowInput, target: BanTarget): 
   const sends = (...more: string[]) => `Sends ${requestText(['decisions', 'add', ...targetWords(target)])} ${more.join(' ')}`;
   const duration = {
     id: 'duration',
-    label: `Duration of the ${type === 'ban' ? 'ban' : 'captcha'} for ${target.shown}`,
+    label: `Duration of the ${type === 'ban' ? 'ban' : 'captcha requirement'} for ${target.shown}`,
     help: `Minutes, hours or days: 30m, 4h, 7d. ${sends('--duration ...')}`,
     initial: usualDuration,
     check: spanProblem,
@@ -148,7 +151,7 @@ async function orderFor(session: Session, input: FlowInput, target: BanTarget): 
     flag: 'reason',
     code: 'usage.reason',
     label: 'Why?',
-    help: `Shown in the list. Optional. ${sends('--duration', goDurationText(seconds), '--reason ...')}`,
+    help: `Optional; shown in the list of bans. ${sends('--duration', goDurationText(seconds), '--reason ...')}`,
     otherwise: cleanLine(optionOf(input, 'because') ?? '').slice(0, 120),
   });
   return { target, seconds, reason: reason.trim(), type, bypassAllowlist: options['bypass-allowlist'] === true };
@@ -174,7 +177,7 @@ async function replacesLonger(session: Session, { options }: FlowInput, order: B
     label: `${alreadyText(order, longest)} A ban for ${span} would have no effect.`,
     choices: [
       { value: 'keep', label: 'Keep the longer ban', detail: 'nothing is sent' },
-      { value: 'replace', label: `Replace it with a ban for ${span}`, detail: 'the longer ban is lifted' },
+      { value: 'replace', label: `Replace the longer ban with a ban for ${span}`, detail: 'the longer ban is lifted' },
     ],
     initial: 'keep',
   });
@@ -185,11 +188,11 @@ async function replacesLonger(session: Session, { options }: FlowInput, order: B
 function consequencesOf(target: BanTarget, guards: readonly Guarded[]): string[] {
   if (target.scope === 'Country') {
     const addresses = publicAddresses(guards);
-    const from = `You connect from ${addresses.join(', ')}. Its country is unknown: if it is ${target.shown}, you lock yourself out.`;
+    const from = `You connect from ${addresses.join(', ')}. If this address is located in ${target.shown}, you lock yourself out.`;
     return [
       `All addresses located in ${target.shown} are blocked.`,
       ...(addresses.length > 0 ? [from] : []),
-      'Firewall bouncers support only addresses and ranges; those of web servers may support countries.',
+      'Firewall bouncers support only addresses and ranges; web server bouncers may also support countries.',
     ];
   }
   const { family, first, last } = target.span;
@@ -197,7 +200,7 @@ function consequencesOf(target: BanTarget, guards: readonly Guarded[]): string[]
   const doubts = lockOutDoubts(target, guards);
   if (isOneAddress(target.span) || count <= wideAddresses[family]) return doubts;
   const all = family === 4 ? `${numberText(Number(count))} addresses` : 'entire networks';
-  return [...doubts, `All of ${target.shown} is blocked: ${all}.`];
+  return [...doubts, `All of ${target.shown} is blocked (${all}).`];
 }
 
 const untilMs = ({ seconds }: BanOrder) => Date.now() + seconds * 1000;
@@ -229,13 +232,14 @@ async function reported(session: Session, crowdsec: Crowdsec, order: BanOrder, s
   const { target, type } = order;
   const [decision] = await lastingDecisions(crowdsec, order, session.signal);
   if (!decision) {
-    const remedy = 'It may have been lifted, or be allowlisted: check the allowlists and the log of CrowdSec.';
+    const remedy = 'The ban may have been lifted, or the address may be allowlisted. Check the allowlists and the CrowdSec log.';
     throw new Fault('failed.ban', `CrowdSec accepted the ban of ${target.shown}, but does not list it.`, remedy);
   }
   const data = { ...(await dataOf(session, crowdsec, order, decision)), sent };
   if (!sent) return { message: alreadyText(order, decision), data };
+  const span = leftText(decision.endsMs - Date.now() + 30_000);
   return {
-    message: `${target.shown} ${type === 'ban' ? 'is banned' : 'must solve a captcha'} for ${leftText(decision.endsMs - Date.now() + 30_000)}.`,
+    message: `${target.shown} ${type === 'ban' ? `is banned for ${span}` : `must solve a captcha (in effect for ${span})`}.`,
     data,
   };
 }
@@ -260,7 +264,8 @@ async function dataOf(session: Session, crowdsec: Crowdsec, { target, type }: Ba
 
 /** Returns why the ban may not be enforced; undefined if a bouncer pulls decisions. */
 function doubtOf(asking: readonly Bouncer[]): string | undefined {
-  if (asking.length === 0) return 'Nothing enforces the decision: no bouncer is registered. To add one: quarterdeck bouncers add';
+  if (asking.length === 0)
+    return 'Nothing enforces the decision, because no bouncer is registered. To add a bouncer: quarterdeck bouncers add';
   const now = Date.now();
   if (asking.some(({ lastPullMs }) => lastPullMs !== undefined && now - lastPullMs <= silentMs)) return undefined;
   const each = asking.map(

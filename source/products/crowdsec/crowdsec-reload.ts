@@ -68,7 +68,7 @@ async function reload(
   const when = await choiceOr(session, 'Done. The change takes effect when CrowdSec is next reloaded or restarted.', {
     id: 'reload',
     label: 'The change takes effect after a reload.',
-    help: `Sends ${request}. Bouncers keep their decisions meanwhile.`,
+    help: `Sends ${request}. Meanwhile, bouncers keep their decisions.`,
     choices: [
       { value: 'now', label: 'Reload now' },
       { value: 'later', label: 'Later' },
@@ -98,11 +98,8 @@ async function reload(
   const deadline = performance.now() + answersLimitMs;
   while ((await unlessFault(signal, crowdsec.cscli.read(['lapi', 'status'], signal)))?.exitCode !== 0) {
     if (performance.now() > deadline) {
-      throw new Fault(
-        'failed.reload',
-        'CrowdSec was reloaded, but its local API does not answer.',
-        'Check its log: items from the hub may not be compatible with this version.',
-      );
+      const message = 'CrowdSec was reloaded, but its local API does not respond.';
+      throw new Fault('failed.reload', message, 'Check the CrowdSec log. Items from the hub may not be compatible with this version.');
     }
     await pauseFor(againMs, signal);
   }

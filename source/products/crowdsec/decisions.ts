@@ -67,7 +67,7 @@ export const alerts = onHostsThatHaveIt(async ({ crowdsec }, session, input) => 
   };
   showList(session, found, columns, { right: ['ID', 'EVENTS'] });
   return {
-    message: found.length === 0 ? 'No alert.' : `The newest ${countText(found.length, 'alert')}.`,
+    message: found.length === 0 ? 'No alert.' : `Showing the newest ${countText(found.length, 'alert')}.`,
     data: { alerts: found.map(alertData) },
   };
 });
@@ -84,14 +84,15 @@ function originsText(found: readonly Decision[]): string {
 
 function idOf(written: string): number {
   if (/^\d{1,15}$/.test(written)) return Number(written);
-  throw new Fault('usage.alert', `"${cleanLine(written)}" is not an alert number.`, 'List alerts with their numbers: quarterdeck alerts');
+  const message = `The alert must be a number, not "${cleanLine(written)}".`;
+  throw new Fault('usage.alert', message, 'List alerts with their numbers: quarterdeck alerts');
 }
 
 function limitOf({ options }: FlowInput): number {
   const { limit } = options;
   if (limit === undefined) return usualAlerts;
   if (typeof limit === 'string' && /^[1-9]\d{0,4}$/.test(limit)) return Number(limit);
-  throw new Fault('usage.limit', '--limit must be between 1 and 99999.', 'For example: --limit 200');
+  throw new Fault('usage.limit', `--limit must be between 1 and 99999, not "${cleanLine(String(limit))}".`, 'For example: --limit 200');
 }
 
 /** Cleans the texts of a record, which are from outside. */
@@ -129,7 +130,7 @@ export const unban = onPrevention(async (prevention, session, input) => {
   for (const { id } of shared) await endDecision(session, prevention, id);
   if (shared.length > 0) left = await crowdsec.decisionsAbout(target, session.signal);
   const isListed = before.some(isShared) || shared.length > 0;
-  const back = ' It is in a shared list: the next pull bans it again unless it is on an allowlist (quarterdeck allowlists add).';
+  const back = ' It is in a shared list, so the next pull bans it again unless it is in an allowlist (quarterdeck allowlists add).';
   const ranges = [...new Set(around.map(({ value }) => value))].filter((value) => !left.some((decision) => decision.value === value));
   const [bans, were] = ranges.length > 1 ? ['bans', 'were'] : ['ban', 'was'];
   const lifted = ranges.length > 0 ? ` The ${bans} of ${ranges.map(cleanLine).join(', ')} ${were} also lifted.` : '';
@@ -153,7 +154,7 @@ async function chooseBanned(session: Session, input: FlowInput, crowdsec: Crowds
   }
   const answer = await session.ask.text({
     ...question,
-    help: 'An address, a range or a country. Runs cscli decisions delete.',
+    help: 'Address, range or country. Runs cscli decisions delete.',
     check: (text) => {
       const parsed = parseBanTarget(text);
       return typeof parsed === 'string' ? parsed : undefined;
@@ -169,8 +170,8 @@ async function leavesRanges(session: Session, target: BanTarget, around: readonl
     id: 'around',
     label: `${target.shown} is also in ${ranges}, which is banned.`,
     choices: [
-      { value: 'all', label: `Lift both bans: ${target.shown} is no longer blocked`, detail: 'the whole range is no longer blocked' },
-      { value: 'own', label: `Lift only the ban of this address`, detail: 'it stays blocked with the range' },
+      { value: 'all', label: 'Lift both bans', detail: 'unblocks the address and the whole range' },
+      { value: 'own', label: `Lift only the ban of ${target.shown}`, detail: 'the address stays blocked with the range' },
     ],
     initial: 'all',
   });

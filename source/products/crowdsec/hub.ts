@@ -37,7 +37,7 @@ export const collectionsList = onHostsThatHaveIt(async ({ crowdsec }, session, i
 
 function stateOf({ enabled, tainted, behind }: HubItem): string {
   if (!enabled) return 'not installed';
-  return tainted ? 'changed by hand' : behind ? 'newer version available' : 'installed';
+  return tainted ? 'changed manually' : behind ? 'newer version available' : 'installed';
 }
 
 const itemsOf = (crowdsec: Crowdsec, signal: AbortSignal) => hubItems(crowdsec, { all: false }, signal);
@@ -58,7 +58,7 @@ export const collectionsInstall = onPrevention(async (prevention, session, input
     throw new Fault(
       'usage.collection',
       `The hub has no collection "${cleanLine(name)}".`,
-      'List all: quarterdeck collections list --all. Update the index: quarterdeck hub update',
+      'To list all collections: quarterdeck collections list --all. To update the index: quarterdeck hub update',
     );
   }
   const done = () => isInstalled(crowdsec, name, session.signal);
@@ -70,8 +70,8 @@ export const collectionsInstall = onPrevention(async (prevention, session, input
   if (session.dryRun) return { message: `Dry run: ${name} was not installed.` };
   if (was && !isOld && !(await reloadIsDue(prevention, items, session.signal)))
     return { message: `${name} is already installed.`, data: { name, reloaded: false } };
-  const outcome = await reloadedOutcome(session, input, context, prevention, `${name} is installed.`, { name });
-  const kept = container ? ` To keep it in new containers, also add it to COLLECTIONS: quarterdeck edit ${container.name}` : '';
+  const outcome = await reloadedOutcome(session, input, context, prevention, `Installed ${name}.`, { name });
+  const kept = container ? ` To keep the collection in new containers, also add it to COLLECTIONS: quarterdeck edit ${container.name}` : '';
   return { ...outcome, message: `${outcome.message}${kept}` };
 });
 
@@ -82,11 +82,11 @@ export const collectionsRemove = onPrevention(async (prevention, session, input,
     collectionOf(session, input, installed, 'Collection to remove'),
   );
   const isOld = await isNotStartedSince(session, prevention);
-  const removed = () => reloadedOutcome(session, input, context, prevention, `${name} is removed.`, { name });
+  const removed = () => reloadedOutcome(session, input, context, prevention, `Removed ${name}.`, { name });
   if (!installed.some((item) => item.name === name)) {
     if (notedName(session) !== name) return { message: `${cleanLine(name)} is not installed.`, data: { name, reloaded: false } };
     // An interrupted run removed it.
-    return isOld ? removed() : { message: `${name} is removed. CrowdSec was reloaded.`, data: { name, reloaded: true } };
+    return isOld ? removed() : { message: `Removed ${name}. CrowdSec was reloaded.`, data: { name, reloaded: true } };
   }
   await noteName(session, name);
   await changeOver(session, prevention, {
@@ -94,12 +94,14 @@ export const collectionsRemove = onPrevention(async (prevention, session, input,
     title: `Remove the collection ${name}`,
     words: ['collections', 'remove', name],
     what: `remove ${name}`,
-    consequences: ['Its scenarios no longer detect anything. Existing bans stay until they expire.'],
+    consequences: ['The scenarios of this collection no longer detect anything. Existing bans stay until they expire.'],
     limitMs: fetchLimitMs,
   });
   if (session.dryRun) return { message: `Dry run: ${name} was not removed.` };
-  if (await isInstalled(crowdsec, name, session.signal))
-    throw new Fault('failed.crowdsec', `${name} is still installed.`, 'Another collection may require it, or it was changed by hand.');
+  if (await isInstalled(crowdsec, name, session.signal)) {
+    const message = `${name} is still installed.`;
+    throw new Fault('failed.crowdsec', message, 'Another collection may require it, or the collection was changed manually.');
+  }
   return removed();
 });
 
@@ -112,10 +114,10 @@ async function collectionOf(
   const given = input.words[0] ?? notedName(session);
   if (given !== undefined) {
     if (/^[A-Za-z0-9][\w.-]*(?:\/[\w.-]+)?$/.test(given)) return given;
-    throw new Fault('usage.collection', `"${cleanLine(given)}" is not a collection name.`, 'For example: crowdsecurity/caddy');
+    throw new Fault('usage.collection', `Invalid collection name "${cleanLine(given)}".`, 'For example: crowdsecurity/caddy');
   }
   if (offered.length === 0)
-    throw new Fault('usage.collection', 'No collection is available.', 'Update the index first: quarterdeck hub update');
+    throw new Fault('usage.collection', 'No collections are available.', 'Update the index first: quarterdeck hub update');
   return session.ask.choice({
     id: 'name',
     label,
@@ -125,7 +127,7 @@ async function collectionOf(
 }
 
 async function updateIndex(session: Session, prevention: Prevention): Promise<void> {
-  const act = { id: 'update', words: ['hub', 'update'], what: 'update the index of the hub', limitMs: fetchLimitMs };
+  const act = { id: 'update', words: ['hub', 'update'], what: 'update the hub index', limitMs: fetchLimitMs };
   await changeOver(session, prevention, act);
 }
 
@@ -134,10 +136,10 @@ const kindsAndNames = (items: readonly HubItem[]) => items.map(({ kind, name }) 
 
 export const hubUpdate = onPrevention(async (prevention, session) => {
   await updateIndex(session, prevention);
-  if (session.dryRun) return { message: 'Dry run: the index was not updated.' };
+  if (session.dryRun) return { message: 'Dry run: the hub index was not updated.' };
   const behind = (await itemsOf(prevention.crowdsec, session.signal)).filter((item) => item.behind);
   const newer = behind.length === 0 ? 'All installed items are up to date.' : `To upgrade ${namesOf(behind)}: quarterdeck hub upgrade`;
-  return { message: `The index of the hub was updated. ${newer}`, data: { behind: kindsAndNames(behind) } };
+  return { message: `Updated the hub index. ${newer}`, data: { behind: kindsAndNames(behind) } };
 });
 
 export const hubUpgrade = onPrevention(async (prevention, session, input, context) => {
@@ -148,7 +150,7 @@ export const hubUpgrade = onPrevention(async (prevention, session, input, contex
   for (const { kind, name } of before.filter((item) => item.tainted))
     session.show({
       kind: 'text',
-      text: `Skipped, changed manually: ${name} (${kind}). To restore the hub version: cscli ${kind} upgrade --force ${name}`,
+      text: `Skipped ${name} (${kind}), because it was changed manually. To restore the hub version: cscli ${kind} upgrade --force ${name}`,
     });
   const isOld = !session.dryRun && (await isNotStartedSince(session, prevention));
   const none = { upgraded: [], left: [] };
@@ -159,7 +161,7 @@ export const hubUpgrade = onPrevention(async (prevention, session, input, contex
   }
   const plan = await upgradePlan(crowdsec, session.signal);
   session.show({ kind: 'text', text: (plan ?? behind.map(({ kind, name }) => `${kind}: ${name}`)).join('\n') });
-  const left = 'Nothing was upgraded. The index of the hub was updated.';
+  const left = 'Nothing was upgraded. The hub index was updated.';
   const go = await choiceOr(session, left, {
     id: 'upgrade',
     label: `Upgrade ${countText(behind.length, 'item')}`,
@@ -191,5 +193,5 @@ export const hubUpgrade = onPrevention(async (prevention, session, input, contex
 export const metrics = onHostsThatHaveIt(async ({ crowdsec }, session) => {
   const [text, data] = await Promise.all([crowdsec.metrics(session.signal), crowdsec.metricsJson(session.signal).catch(() => null)]);
   session.show({ kind: 'text', text: text.trim() === '' ? 'No metrics yet.' : text.trimEnd() });
-  return { message: `Metrics of ${crowdsec.shown} since it was started.`, data: { metrics: data } };
+  return { message: `Metrics of ${crowdsec.shown} since its last start.`, data: { metrics: data } };
 });

@@ -24,8 +24,8 @@ describe('a ban that would lock the operator out', () => {
   test('is seen from both sides: a range that holds an address of ours, and an address in a network of ours', () => {
     const ours = guards(['203.0.113.7', 'the address you come from'], ['172.18.0.0/16', 'the network of containers']);
     expect(lockOutReason(target('203.0.113.7'), ours)).toBe('203.0.113.7 is the address you come from.');
-    expect(lockOutReason(target('203.0.113.0/24'), ours)).toBe('203.0.113.0/24 includes 203.0.113.7: the address you come from.');
-    expect(lockOutReason(target('172.18.0.5'), ours)).toBe('172.18.0.5 belongs to 172.18.0.0/16: the network of containers.');
+    expect(lockOutReason(target('203.0.113.0/24'), ours)).toBe('203.0.113.0/24 includes 203.0.113.7 (the address you come from).');
+    expect(lockOutReason(target('172.18.0.5'), ours)).toBe('172.18.0.5 belongs to 172.18.0.0/16 (the network of containers).');
     expect(lockOutReason(target('0.0.0.0/0'), ours)).toMatch(/includes 203\.0\.113\.7/);
     expect(lockOutReason(target('203.0.113.8'), ours)).toBeUndefined();
     expect(() => refuseLockOut(target('172.16.0.0/12'), ours)).toThrow(

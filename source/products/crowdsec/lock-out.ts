@@ -48,8 +48,8 @@ export function lockOutReason(target: BanTarget, guards: readonly Guarded[]): st
   if (!hit) return undefined;
   const text = hit.span.text;
   if (isOneAddress(span) && isOneAddress(hit.span)) return `${span.text} is ${hit.what}.`;
-  if (isWithin(span, hit.span)) return `${span.text} belongs to ${text}: ${hit.what}.`;
-  return `${span.text} includes ${text}: ${hit.what}.`;
+  if (isWithin(span, hit.span)) return `${span.text} belongs to ${text} (${hit.what}).`;
+  return `${span.text} includes ${text} (${hit.what}).`;
 }
 
 export function refuseLockOut(target: BanTarget, guards: readonly Guarded[]): void {
@@ -57,8 +57,8 @@ export function refuseLockOut(target: BanTarget, guards: readonly Guarded[]): vo
   if (reason === undefined) return;
   throw new Fault(
     'refused.lockOut',
-    `Not banned, because it could lock you out: ${reason}`,
-    `${target.scope === 'Ip' ? '' : 'Ban a smaller range. '}To ban it anyway, use cscli on the host, and keep another way to log in.`,
+    `The ban was refused, because it could lock you out: ${reason}`,
+    `${target.scope === 'Ip' ? '' : 'Ban a smaller range. '}To ban ${target.shown} anyway, use cscli on the host, and keep another way to log in.`,
   );
 }
 
@@ -70,7 +70,7 @@ export function lockOutDoubts(target: BanTarget, guards: readonly Guarded[]): st
   const doubts = [...new Set(hits)].slice(0, 5).map((hit) => `${cleanLine(hit)}. It may be your own address.`);
   if (isPrivate(span))
     doubts.push(
-      `${shown} is ${isOneAddress(span) ? 'a private address' : 'in a private network'}: check that it is not one of your own networks.`,
+      `${shown} is ${isOneAddress(span) ? 'a private address' : 'in a private network'}. Check that it is not in one of your own networks.`,
     );
   return doubts;
 }
@@ -130,7 +130,7 @@ async function ownMachine(context: FlowContext, engineName: string, signal: Abor
   const comes = [env['SSH_CONNECTION'] ?? '', ...part('ssh').split('\n')].flatMap((line) => {
     const [client = '', , server = ''] = line.trim().split(/\s+/);
     return [
-      ...guarded(client, `the address you come from, as ${name} sees it`, { operator: true }),
+      ...guarded(client, `the address from which you connect to ${name}`, { operator: true }),
       ...guarded(server, `the address at which you reach ${name}`),
     ];
   });
@@ -145,7 +145,7 @@ async function ownMachine(context: FlowContext, engineName: string, signal: Abor
     throw new Fault(
       'refused.unseen',
       `${name} does not show where you connect from, so this ban might lock you out.`,
-      'Its sshd sets no SSH_CONNECTION. Use cscli on the machine instead, and keep another way to log in.',
+      'The SSH server does not set SSH_CONNECTION. Use cscli on the host instead, and keep another way to log in.',
     );
   }
   const own = addresses.flatMap((text) => guarded(text, `an address of ${name} itself`));
@@ -155,7 +155,7 @@ async function ownMachine(context: FlowContext, engineName: string, signal: Abor
     ...sessions,
     ...connections,
     ...own,
-    ...inMesh.flatMap((text) => guarded(text, `the mesh that ${name} belongs to`)),
+    ...inMesh.flatMap((text) => guarded(text, `the mesh network of ${name}`)),
     ...routesOf([...parseRoutes(part('route')), ...parseIpv6Routes(part('route6'))], name),
   ];
 }

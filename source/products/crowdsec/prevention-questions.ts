@@ -47,7 +47,7 @@ export function spanProblem(text: string): string | undefined {
   const problem = durationProblem(text);
   if (problem !== undefined) return problem;
   const seconds = parseDuration(text) ?? 0;
-  if (seconds < leastSeconds) return 'Use at least one minute: bouncers pull only every few seconds.';
+  if (seconds < leastSeconds) return 'Use at least one minute, because bouncers pull decisions only every few seconds.';
   return seconds > mostSeconds ? 'Use at most five years.' : undefined;
 }
 
@@ -63,7 +63,7 @@ export function flagSeconds(input: FlowInput): number | undefined {
 function nameProblem(text: string, given: string | undefined): string | undefined {
   if (/^[A-Za-z0-9_][\w.@:-]{0,127}$/.test(text.trim())) return undefined;
   const rule = 'Use letters, digits and . _ - @ : and start with a letter or a digit.';
-  return given === undefined ? rule : `"${cleanLine(given)}" is not a valid name. ${rule}`;
+  return given === undefined ? rule : `Invalid name "${cleanLine(given)}". ${rule}`;
 }
 
 function remarkProblem(text: string): string | undefined {
@@ -135,7 +135,7 @@ export function oneNamed<T extends { name: string; description?: string }>(
     ...{ noun, step: 'name', word: input.words[0] ?? notedName(session) ?? only, code: isList ? 'usage.allowlist' : 'usage.name' },
     idOf: ({ name }) => name,
     ...(isList && { detailOf: ({ description = '' }) => description }),
-    whenNone: isList ? 'Create one: quarterdeck allowlists create NAME' : `List them: quarterdeck ${noun}s list`,
+    whenNone: isList ? 'Create an allowlist: quarterdeck allowlists create NAME' : `List ${noun}s: quarterdeck ${noun}s list`,
   });
 }
 
@@ -156,7 +156,7 @@ export function deleteNamed<T extends { name: string; description?: string }>(
         const run = (grant: Grant) => crowdsec.change(grant, words, `delete the ${noun} ${one.name}`);
         return { request: requestText(words), target, consequences: consequences(one, all), run };
       },
-      stillThere: { code: 'failed.crowdsec', remedy: 'Check the log of CrowdSec.' },
+      stillThere: { code: 'failed.crowdsec', remedy: 'Check the CrowdSec log.' },
     }),
   );
 }

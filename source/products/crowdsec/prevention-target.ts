@@ -100,12 +100,10 @@ async function onHost(context: FlowContext, engineName: string, looking: Looking
   const host = context.hostOf(engineName);
   const { signal } = looking;
   const search = () => unlessFault(signal, host.exec(['sh', '-c', 'command -v cscli'], { signal, limitMs: lookLimitMs }));
-  if (context.practice || (await search())?.exitCode !== 0)
-    throw new Fault(
-      'refused.noCrowdsec',
-      `${cleanLine(engineName)} has no CrowdSec: neither a container nor cscli on the host.`,
-      'Deploy it: quarterdeck deploy intrusion-prevention',
-    );
+  if (context.practice || (await search())?.exitCode !== 0) {
+    const message = `${cleanLine(engineName)} has no CrowdSec, neither in a container nor on the host.`;
+    throw new Fault('refused.noCrowdsec', message, 'Deploy CrowdSec: quarterdeck deploy intrusion-prevention');
+  }
   const { uid } = await host.facts(signal);
   const cscli = cscliOnHost(host, { shown: `CrowdSec on ${cleanLine(engineName)}`, uid });
   return { crowdsec: new Crowdsec(cscli, (both) => apiOf(cscli, host, undefined, looking, both)), target: { host: engineName } };

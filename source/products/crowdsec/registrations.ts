@@ -21,7 +21,7 @@ export const bouncersList = onHostsThatHaveIt(async ({ crowdsec }, session) => {
   });
   return {
     message:
-      bouncers.length === 0 ? 'No bouncer is registered: nothing enforces the decisions.' : `${countText(bouncers.length, 'bouncer')}.`,
+      bouncers.length === 0 ? 'No bouncer is registered, so nothing enforces the decisions.' : `${countText(bouncers.length, 'bouncer')}.`,
     data: {
       bouncers: bouncers.map(({ lastPullMs, ...bouncer }) => ({ ...bouncer, lastPull: jsonTime(lastPullMs) })),
     },
@@ -35,25 +35,22 @@ export const bouncersAdd = onPrevention(async (prevention, session, input) => {
     nameOf(session, input, {
       id: 'name',
       label: 'Bouncer name',
-      help: 'For example firewall-nas. Runs cscli bouncers add. Its key is shown once.',
+      help: 'For example firewall-nas. Runs cscli bouncers add. The key is shown once.',
     }),
   );
   const there = known.find((bouncer) => bouncer.name === name);
   // An interrupted run added the bouncer but never showed its key, so the bouncer can never pull.
   const isLost = there !== undefined && there.lastPullMs === undefined && notedName(session) === name;
   if (there && !isLost) {
-    throw new Fault(
-      'usage.bouncer',
-      `Bouncer ${name} already exists, and its key cannot be shown again.`,
-      `Use another name, or delete it: quarterdeck bouncers delete ${name}`,
-    );
+    const message = `Bouncer ${name} already exists, and its key cannot be shown again.`;
+    throw new Fault('usage.bouncer', message, `Use another name, or delete the bouncer: quarterdeck bouncers delete ${name}`);
   }
   const plain = input.options['plain'] === true;
   if (!session.attended && !plain && !session.dryRun) {
     throw new Fault(
       'refused.unattended',
       'The key is shown only once and requires a terminal.',
-      'Run it in a terminal, or add --plain to print only the key.',
+      'Run the command in a terminal, or add --plain to print only the key.',
     );
   }
   if (isLost)
@@ -75,15 +72,15 @@ export const bouncersAdd = onPrevention(async (prevention, session, input) => {
   session.hide(key);
   showSecret(session, input, { label: `Key of ${name}`, value: key, secondsLeft: secretSeconds });
   return {
-    message: `The bouncer ${name} is registered. Add its key to its configuration. If the key is lost, delete the bouncer and add it again.`,
+    message: `The bouncer ${name} is registered. Add the key to the configuration of the bouncer. If the key is lost, delete the bouncer and add it again.`,
     data: { name },
   };
 });
 
 export const bouncersDelete = deleteNamed<Bouncer>('bouncer', bouncersOf, (bouncer, bouncers) => [
-  'Its key stops working. The bouncer may keep enforcing current decisions, but receives no new ones.',
+  'The key of the bouncer stops working. The bouncer may continue to enforce current decisions, but receives no new ones.',
   ...(bouncers.every(({ name, revoked }) => name === bouncer.name || revoked)
-    ? ['This is the last bouncer: nothing will enforce decisions.']
+    ? ['This is the last bouncer, so nothing will enforce decisions.']
     : []),
 ]);
 
@@ -97,7 +94,7 @@ export const machinesList = onHostsThatHaveIt(async ({ crowdsec }, session) => {
     '': ({ validated }) => (validated ? '' : 'not validated'),
   });
   return {
-    message: machines.length === 0 ? 'No machine is registered: no log is analysed.' : `${countText(machines.length, 'machine')}.`,
+    message: machines.length === 0 ? 'No machine is registered, so no logs are analysed.' : `${countText(machines.length, 'machine')}.`,
     data: {
       machines: machines.map(({ lastHeartbeatMs, ...machine }) => ({ ...machine, lastHeartbeat: jsonTime(lastHeartbeatMs) })),
     },
@@ -125,5 +122,5 @@ export const machinesValidate = onPrevention(async (prevention, session, input) 
 
 export const machinesDelete = deleteNamed<Machine>('machine', machinesOf, (_, machines) => [
   'The alerts of this machine are rejected until it is registered again.',
-  ...(machines.length === 1 ? ['This is the only machine: no logs will be analysed, and cscli on this host loses its own login.'] : []),
+  ...(machines.length === 1 ? ['This is the only machine. No logs will be analysed, and cscli on this host loses its own login.'] : []),
 ]);

@@ -16,11 +16,11 @@ export const headscaleFlows = lazyFlows({ about: 'component', speaks: 'headscale
     verb: 'key',
     title: 'Create a pre-auth key for a node',
     summary:
-      'Creates a key that a node can use to join the mesh, and shows it once: as a command for the node and as a QR code. Stores it in the secrets until you remove it, unless you pass --no-keep.',
+      'Creates a key that a node can use to join the mesh, and shows it once, as a command for the node and as a QR code. Stores it in the secrets until you remove it, unless you pass --no-keep.',
     ...resumable('reveal'),
     flags: {
-      user: { meaning: 'user that the node will belong to; "none" if it belongs to its tags', value: 'NAME' },
-      tags: { meaning: 'tags that the node gets: tag:server,tag:media', value: 'TAGS' },
+      user: { meaning: 'user that the node will belong to, or "none" if the node belongs to its tags', value: 'NAME' },
+      tags: { meaning: 'tags of the node, such as tag:server,tag:media', value: 'TAGS' },
       reusable: { meaning: 'allow more than one node to join with the key' },
       ephemeral: { meaning: 'remove nodes that joined with the key when they go offline' },
       ...expiration('30d'),
@@ -31,16 +31,16 @@ export const headscaleFlows = lazyFlows({ about: 'component', speaks: 'headscale
   },
   {
     verb: 'mesh nodes',
-    title: 'List the nodes of the mesh',
+    title: 'List mesh nodes',
     summary: 'Lists every node with its state, user, addresses, tags, login expiry, and routes waiting for approval.',
     right: 'read',
     load: async () => (await import('./mesh-lists.ts')).meshNodes,
   },
   {
     verb: 'mesh node',
-    title: 'Manage a node: routes, tags, expiry, deletion',
+    title: 'Manage the routes, tags and expiry of a node',
     summary:
-      'Manages the nodes of the mesh: approve routes, set tags, expire, set the expiry, rename, delete. NODE is a name or a number; ACTION is one of routes, tags, expire, expires, keep, rename, delete.',
+      'Approves the routes of a node, sets its tags or expiry, or expires, renames or deletes it. NODE is a name or a number; ACTION is routes, tags, expire, expires, keep, rename or delete.',
     ...removal,
     usage: '[NODE [ACTION [VALUE]]]',
     load: async () => (await import('./mesh-node.ts')).meshNode,
@@ -49,7 +49,7 @@ export const headscaleFlows = lazyFlows({ about: 'component', speaks: 'headscale
     verb: 'mesh register',
     title: 'Register a waiting node',
     summary:
-      'Registers a node that is waiting for login. Requires what its client shows (the address, the command, or only the key) and the user it belongs to.',
+      'Registers a node that is waiting for login. Requires the address, the command or the key that the client shows, and the user that the node will belong to.',
     ...change,
     usage: '[KEY]',
     flags: { user: { meaning: 'user of the node', value: 'NAME' } },
@@ -57,14 +57,14 @@ export const headscaleFlows = lazyFlows({ about: 'component', speaks: 'headscale
   },
   {
     verb: 'mesh users',
-    title: 'List the users of the mesh',
+    title: 'List mesh users',
     summary: 'Lists every user with the number of nodes and valid pre-auth keys.',
     right: 'read',
     load: async () => (await import('./mesh-lists.ts')).meshUsers,
   },
   {
     verb: 'mesh user',
-    title: 'Create, rename or delete a user of the mesh',
+    title: 'Create, rename or delete a mesh user',
     summary:
       'Creates a user (create USER), renames one (rename USER NEW), or deletes one that has no nodes (delete USER). A user that the policy refers to cannot be renamed or deleted.',
     ...removal,
@@ -73,29 +73,30 @@ export const headscaleFlows = lazyFlows({ about: 'component', speaks: 'headscale
   },
   {
     verb: 'mesh keys',
-    title: 'List the pre-auth keys of the mesh',
-    summary: 'Lists every pre-auth key without its secret part: user, permissions, and whether it is valid, used or expired.',
+    title: 'List pre-auth keys',
+    summary: 'Lists every pre-auth key without its secret part, with its user, its permissions, and whether it is valid, used or expired.',
     right: 'read',
     load: async () => (await import('./mesh-lists.ts')).meshKeys,
   },
   {
     verb: 'mesh expire-key',
     title: 'Expire a pre-auth key',
-    summary: 'Expires a pre-auth key: no more nodes can join with it. Nodes that joined with it stay.',
+    summary: 'Expires a pre-auth key, so that no more nodes can join with it. Nodes that have joined stay in the mesh.',
     ...removal,
     usage: '[ID]',
     load: async () => (await import('./mesh-key.ts')).meshExpireKey,
   },
   {
     verb: 'mesh policy',
-    title: 'Show and check the policy of the mesh',
-    summary: 'Shows the current policy with its comments, errors with line and column, and what is denied because no rule accepts it.',
+    title: 'Show and check the mesh policy',
+    summary:
+      'Shows the current policy with its comments, errors with line and column, and the connections that are denied because no rule accepts them.',
     right: 'read',
     load: async () => (await import('./mesh-policy.ts')).meshPolicy,
   },
   {
     verb: 'mesh edit-policy',
-    title: 'Edit the policy of the mesh',
+    title: 'Edit the mesh policy',
     summary:
       'Opens the policy in your editor with its comments, checks your changes, shows the difference, sets it, and reads it back. With --stdin, reads the new policy from standard input.',
     ...change,
@@ -106,10 +107,10 @@ export const headscaleFlows = lazyFlows({ about: 'component', speaks: 'headscale
     verb: 'mesh access',
     title: 'Set up access to the mesh control server',
     summary:
-      'Runs headscale in the container to create an API key for this console, tests the key, and stores it in the secrets. Expires the previous key. With --give, uses a key that you provide.',
+      'Runs headscale in the container to create an API key for this console, tests the key, and stores it in the secrets. Expires the previous key. With --give, uses an API key that you provide.',
     ...change,
     flags: {
-      give: { meaning: 'use an existing key: typed at the prompt or passed with --answers' },
+      give: { meaning: 'use an existing key, entered at the prompt or passed with --answers' },
       renew: { meaning: 'create a new key even if the old one is still valid' },
       ...expiration('90d'),
     },

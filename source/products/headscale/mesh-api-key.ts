@@ -142,13 +142,11 @@ async function expire(session: Session, access: MeshAccess, written: string | un
       })),
     }));
   const key = keys.find(({ id, prefix }) => id === wanted || prefix === wanted);
-  if (!key) throw new Fault('usage.key', `No API key "${cleanLine(wanted)}".`, `Use one of: ${keys.map(({ id }) => id).join(', ')}.`);
+  if (!key)
+    throw new Fault('usage.key', `No API key is named "${cleanLine(wanted)}".`, `Use one of: ${keys.map(({ id }) => id).join(', ')}.`);
   if (key.id === ownKey?.id) {
-    throw new Fault(
-      'refused.lockOut',
-      'This console uses that API key and would lose access to the control server.',
-      `Replace it: quarterdeck mesh access ${target.component.id} --renew`,
-    );
+    const message = 'This console uses that API key and would lose access to the control server.';
+    throw new Fault('refused.lockOut', message, `Replace the key: quarterdeck mesh access ${target.component.id} --renew`);
   }
   await session.note('api-key', key.id);
   await actOn(session, access, {
@@ -157,15 +155,17 @@ async function expire(session: Session, access: MeshAccess, written: string | un
     title: `Expire the API key ${key.prefix}`,
     request: `POST /api/v1/apikey/expire: ${key.prefix}`,
     consequences: [
-      'Programs and web UIs that use it lose access immediately.',
-      key.lastSeenMs === undefined ? 'According to the server, it was never used.' : `It was last used ${untilText(key.lastSeenMs, now)}.`,
+      'Programs and web UIs that use the key lose access immediately.',
+      key.lastSeenMs === undefined
+        ? 'According to the server, the key was never used.'
+        : `The key was last used ${untilText(key.lastSeenMs, now)}.`,
     ],
     done: async () =>
       (await client.apiKeys(session.signal)).some((one) => one.id === key.id && apiKeyStatus(one, Date.now()) === 'expired'),
     run: (grant) => client.expireApiKey(grant, key),
   });
   return {
-    message: session.dryRun ? 'Dry run: the key was not changed.' : `The API key ${key.prefix} is expired.`,
+    message: session.dryRun ? 'Dry run: the key was not changed.' : `Expired the API key ${key.prefix}.`,
     data: { id: key.id },
   };
 }

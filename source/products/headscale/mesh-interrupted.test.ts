@@ -26,7 +26,7 @@ describe('what comes in between', () => {
     const { message, operator } = await run('mesh-expire-key', ['1'], {
       meanwhile: () => fixture.aside('POST', 'preauthkey/expire', { id: '1' }),
     });
-    expect(message).toBe('Pre-auth key 1 of tag:server is expired.');
+    expect(message).toBe('Expired pre-auth key 1 (tag:server).');
     expect(operator.confirmations).toHaveLength(1);
     const again = await run('mesh-expire-key', ['1']);
     expect(again.operator.confirmations).toEqual([]);

@@ -46,7 +46,7 @@ export const key = onMesh(async (access, session, input, context) => {
   const isSeen = await showOnce(session, input, access, made, { server, kept });
   const { listed } = made;
   const once = reusable ? '' : ', for one node';
-  const rest = `${kept ? ' It is stored in the secrets.' : ''}${isSeen ? '' : ` It was not shown: quarterdeck secrets reveal ${id}.join KEY`}`;
+  const rest = `${kept ? ' The key is stored in the secrets.' : ''}${isSeen ? '' : ` The key was not shown. To reveal it: quarterdeck secrets reveal ${id}.join KEY`}`;
   return {
     message: `Key ${listed.id} for ${user?.name ?? tags.join(' ')} is valid until ${dateText(listed.expiryMs)}${once}.${rest}`,
     data: {
@@ -100,12 +100,10 @@ async function wishOf(session: Session, input: FlowInput, access: MeshAccess) {
   const { client } = access;
   let users = await client.users(session.signal);
   if (users.length === 0) {
-    if (!session.attended || session.dryRun)
-      throw new Fault(
-        'usage.user',
-        'The control server has no users yet, and a key requires one.',
-        `Create the first one: quarterdeck mesh user ${access.target.component.id} create NAME`,
-      );
+    if (!session.attended || session.dryRun) {
+      const message = 'The control server has no users yet, and a key requires a user.';
+      throw new Fault('usage.user', message, `Create the first user: quarterdeck mesh user ${access.target.component.id} create NAME`);
+    }
     await createUser(session, access, { label: 'Name of the first user' });
     users = await client.users(session.signal);
   }
@@ -151,7 +149,7 @@ function formOf(input: FlowInput, { client }: MeshAccess, users: readonly MeshUs
         // The owner of the node must not be guessed.
         value: text('user', choices.length === 1 ? (choices[0]?.value ?? '') : ''),
         choices: [...choices, ...(withoutUser ? [{ value: nobody, label: 'none', detail: 'the node belongs to its tags' }] : [])],
-        help: 'User that owns the nodes that join with the key. Let a server belong to its tags rather than to a person.',
+        help: 'User that owns the nodes that join with the key. For servers, use tags instead of a user.',
       },
       {
         ...common,
@@ -160,7 +158,7 @@ function formOf(input: FlowInput, { client }: MeshAccess, users: readonly MeshUs
         kind: 'text',
         value: text('tags', ''),
         required: false,
-        help: 'Tags of the node, comma-separated: tag:server,tag:media. The policy must list them under tagOwners.',
+        help: 'Tags of the node, comma-separated, such as tag:server,tag:media. The policy must list them under tagOwners.',
         check: (value) => tagsOf(value).map(tagProblem).find(Boolean),
       },
       {
@@ -169,10 +167,10 @@ function formOf(input: FlowInput, { client }: MeshAccess, users: readonly MeshUs
         label: 'Valid for',
         kind: 'text',
         value: text('expiration', usualExpiration),
-        help: 'How long the key can be used to join, e.g. 12h or 30d. Nodes that joined stay.',
+        help: 'How long the key can be used to join, such as 12h or 30d. Nodes that have joined stay in the mesh.',
         check: expirationProblem,
       },
-      yesNo('reusable', 'Reusable', options.reusable === true, 'Otherwise only one node can join with the key.'),
+      yesNo('reusable', 'Reusable', options.reusable === true, 'Allow more than one node to join with the key.'),
       yesNo(
         'ephemeral',
         'Ephemeral nodes',
@@ -183,7 +181,7 @@ function formOf(input: FlowInput, { client }: MeshAccess, users: readonly MeshUs
         'keep',
         'Store in secrets',
         options['no-keep'] !== true,
-        'The server never shows the key again. A stored key can be revealed until it is removed: quarterdeck secrets reveal.',
+        'The server never shows the key again. To reveal a stored key: quarterdeck secrets reveal.',
       ),
     ],
     check: ({ user, tags }) => (user === nobody && tagsOf(tags ?? '').length === 0 ? { tags: 'A key without a user requires a tag.' } : {}),
@@ -193,11 +191,8 @@ function formOf(input: FlowInput, { client }: MeshAccess, users: readonly MeshUs
 /** Throws if the key would be neither shown nor stored: it would only be an open way into the mesh. */
 function throwIfNobodySees(session: Session, { options }: FlowInput, wish: Wish, id: string): void {
   if (session.attended || options.plain === true || wish.keep || session.dryRun) return;
-  throw new Fault(
-    'refused.unattended',
-    'The key would be neither shown nor stored.',
-    `Add --plain to print only the key, or omit --no-keep: quarterdeck key ${id}`,
-  );
+  const message = 'The key would be neither shown nor stored.';
+  throw new Fault('refused.unattended', message, `Add --plain to print only the key, or omit --no-keep: quarterdeck key ${id}`);
 }
 
 function secretOf(host: string, component: string): SecretName {
@@ -275,7 +270,7 @@ export const meshExpireKey = onMesh(async (access, session, input) => {
     if (!key) {
       throw new Fault(
         'usage.key',
-        `No pre-auth key "${cleanLine(wanted)}".`,
+        `No pre-auth key has the number "${cleanLine(wanted)}".`,
         valid.length > 0 ? `Valid keys: ${valid.map(({ id }) => id).join(', ')}.` : 'There are no valid keys.',
       );
     }
@@ -285,18 +280,21 @@ export const meshExpireKey = onMesh(async (access, session, input) => {
     await actOn(session, access, {
       id: 'expire-key',
       right: 'destroy',
-      title: `Expire pre-auth key ${key.id} of ${ownerText(key)}`,
+      title: `Expire pre-auth key ${key.id} (${ownerText(key)})`,
       request: `POST /api/v1/preauthkey/expire: ${key.id} (${key.masked})`,
-      consequences: ['Nodes can no longer join with the key, and it cannot be reactivated.', 'Nodes that joined with it stay.'],
+      consequences: [
+        'Nodes can no longer join with the key, and it cannot be reactivated.',
+        'Nodes that have joined with the key stay in the mesh.',
+      ],
       done: isOver,
       run: (grant) => client.expireKey(grant, key.id),
     });
     if (session.dryRun) return { message: `Dry run: key ${key.id} was not changed.` };
     if (!(await isOver())) {
       const message = `The control server still lists key ${key.id} as valid.`;
-      throw new Fault('failed.mesh', message, 'Check its log.');
+      throw new Fault('failed.mesh', message, 'Check the log of the control server.');
     }
-    return { message: `Pre-auth key ${key.id} of ${ownerText(key)} is expired.`, data: { id: key.id } };
+    return { message: `Expired pre-auth key ${key.id} (${ownerText(key)}).`, data: { id: key.id } };
   });
 });
 

@@ -69,7 +69,7 @@ export const meshUsers = onMesh(async ({ client, target }, session) => {
   return {
     message:
       users.length === 0
-        ? `No users yet. Create the first one: quarterdeck mesh user ${target.component.id} create NAME`
+        ? `No users yet. To create one: quarterdeck mesh user ${target.component.id} create NAME`
         : `${countText(users.length, 'user')}.`,
     data: {
       users: reported.map(({ user: { createdMs, ...user }, nodes: own, keys: open }) => ({

@@ -43,8 +43,8 @@ async function throwIfOwnConnection({ access, node }: NodeStep, what: string): P
   if (!connection) return;
   throw new Fault(
     'refused.lockOut',
-    `Your own connection to ${access.target.host.name} goes over ${node.name} (${connection.address}): ${what} would disconnect you.`,
-    'First connect to the host by its address outside the mesh.',
+    `Your own connection to ${access.target.host.name} goes over ${node.name} (${connection.address}), so ${what} would disconnect you.`,
+    'First connect to the host by an address outside the mesh.',
   );
 }
 
@@ -56,21 +56,23 @@ export async function expireNode(step: NodeStep): Promise<string> {
     title: `Expire ${node.name}`,
     request: `POST /api/v1/node/${node.id}/expire`,
     consequences: [
-      `${node.name} is disconnected immediately, until you log in again on the node itself.`,
-      ...(node.routes && node.routes.serving.length > 0 ? [`Its routes become unreachable: ${node.routes.serving.join(', ')}`] : []),
+      `${node.name} is disconnected immediately, until you log in again on the node.`,
+      ...(node.routes && node.routes.serving.length > 0
+        ? [`Routes through ${node.name} become unreachable: ${node.routes.serving.join(', ')}`]
+        : []),
     ],
     done: async () => isPast((await now(step))?.expiryMs, Date.now()),
     run: (grant) => access.client.expireNode(grant, node),
   });
-  return `${node.name} is expired and must log in again.`;
+  return `Expired ${node.name}. The node must log in again.`;
 }
 
 export async function setExpiry(step: NodeStep): Promise<string> {
   const { session, access, node } = step;
   const written = await textFor(step, {
     id: 'expires',
-    label: `Login validity of ${node.name}`,
-    help: `Sends POST /api/v1/node/${node.id}/expire with the new expiry. For example 30d or 26w.`,
+    label: `Login expiry of ${node.name}`,
+    help: `Sends POST /api/v1/node/${node.id}/expire with the new expiry, such as 30d or 26w.`,
     initial: '180d',
     check: expirationProblem,
     ...{ code: 'usage.duration', remedy: 'For example 180d.' },
@@ -88,11 +90,8 @@ export async function setExpiry(step: NodeStep): Promise<string> {
   const seen = session.dryRun ? undefined : await now(step);
   // Up to 0.29 the server silently ignores the body and expires the node at once, so the node's state is checked afterwards.
   if (!session.dryRun && !isSet(seen)) {
-    throw new Fault(
-      'failed.mesh',
-      `${node.name} was set to expire ${dateText(atMs)}, but the control server reports ${dateText(seen?.expiryMs)}.`,
-      'Set the expiry with the headscale command: headscale nodes expire --help',
-    );
+    const message = `${node.name} was set to expire ${dateText(atMs)}, but the control server reports ${dateText(seen?.expiryMs)}.`;
+    throw new Fault('failed.mesh', message, 'Set the expiry with the headscale command: headscale nodes expire --help');
   }
   return `${node.name} stays logged in until ${dateText(atMs)}.`;
 }
@@ -117,9 +116,9 @@ export async function renameNode(step: NodeStep): Promise<string> {
   const wanted = await textFor(step, {
     id: 'name',
     label: `New name of ${node.name}`,
-    help: 'Other nodes reach this node by this name. Its own host name does not change.',
+    help: 'Other nodes reach the node by this name. The host name of the node does not change.',
     initial: node.name,
-    check: (text) => (isName(text) ? undefined : 'Use up to 63 letters, digits and hyphens: the name is used in DNS.'),
+    check: (text) => (isName(text) ? undefined : 'Use up to 63 letters, digits and hyphens, because the name is used in DNS.'),
     ...{ code: 'usage.name', remedy: 'Choose another name.' },
   });
   await act(step, 'rename', {
@@ -137,16 +136,18 @@ export async function tagNode(step: NodeStep): Promise<string> {
   const known = policy ? tagsDefined(policy.text) : [];
   const check = (text: string) => {
     const tags = tagsOf(text);
-    if (tags.length === 0) return 'A tag is required: a tagged node must keep at least one.';
+    if (tags.length === 0) return 'A tag is required, because a tagged node must keep at least one.';
     const strange = tags.find((tag) => !known.includes(tag));
-    return tags.map(tagProblem).find(Boolean) ?? (strange !== undefined ? `The policy has no ${strange} under tagOwners.` : undefined);
+    return (
+      tags.map(tagProblem).find(Boolean) ?? (strange !== undefined ? `The policy does not list ${strange} under tagOwners.` : undefined)
+    );
   };
   const help =
     known.length > 0
       ? `All tags of the node, comma-separated. Tags of the policy: ${known.join(' ')}.`
-      : 'The policy has no tags yet: add them under tagOwners first.';
+      : 'The policy has no tags yet. Add them under tagOwners first.';
   const remedy =
-    known.length > 0 ? `Use one of: ${known.join(', ')}.` : `Add it: quarterdeck mesh edit-policy ${access.target.component.id}`;
+    known.length > 0 ? `Use one of: ${known.join(', ')}.` : `Add the tag: quarterdeck mesh edit-policy ${access.target.component.id}`;
   const question = { id: 'tags', label: `Tags of ${node.name}`, help, initial: node.tags.join(','), check };
   const written = await textFor(step, { ...question, code: 'usage.tags', remedy });
   const tags = tagsOf(written);
@@ -155,12 +156,12 @@ export async function tagNode(step: NodeStep): Promise<string> {
     title: `Tag ${node.name}: ${tags.join(' ')}`,
     request: `POST /api/v1/node/${node.id}/tags: ${tags.join(' ')}`,
     ...(node.owner !== '' && {
-      consequences: [`${node.name} will belong to its tags instead of ${node.owner}: rules for ${node.owner} no longer apply to it.`],
+      consequences: [`${node.name} will belong to its tags instead of ${node.owner}, so rules for ${node.owner} no longer apply to it.`],
     }),
     done: async () => isSameSet((await now(step))?.tags ?? [], tags),
     run: (grant) => access.client.setTags(grant, node, tags),
   });
-  return `${node.name} has the tags ${tags.join(' ')}.`;
+  return `Set the tags of ${node.name}: ${tags.join(' ')}.`;
 }
 
 export async function routeNode(step: NodeStep): Promise<string> {
@@ -176,14 +177,16 @@ export async function routeNode(step: NodeStep): Promise<string> {
   // Before 0.26 each route requires its own request.
   const { client } = access;
   const sends =
-    client.version.minor >= 26 ? `POST /api/v1/node/${node.id}/approve_routes` : 'POST /api/v1/routes/NUMBER/enable or /disable for each';
+    client.version.minor >= 26
+      ? `POST /api/v1/node/${node.id}/approve_routes`
+      : 'POST /api/v1/routes/NUMBER/enable or /disable for each route';
   const written =
     step.value === undefined
       ? await session.ask.several({
           id: stepped(step, 'routes'),
           fresh: true,
           label: `Approved routes of ${node.name}`,
-          help: `Selected routes are approved, all others are not. Sends ${sends}.`,
+          help: `Selected routes are approved; all others are not. Sends ${sends}.`,
           choices,
           initial: choices.map(({ value }) => value).filter((value) => value === 'exit' || available.includes(value)),
         })
@@ -191,11 +194,8 @@ export async function routeNode(step: NodeStep): Promise<string> {
   const wanted = [...new Set(written.flatMap((route) => (route === 'exit' ? exitRoutes : [route])))];
   const unheard = client.version.minor < 26 ? wanted.find((route) => !available.includes(route)) : undefined;
   if (unheard !== undefined) {
-    throw new Fault(
-      'refused.version',
-      `${node.name} does not advertise ${unheard}. Before Headscale 0.26, only advertised routes can be approved.`,
-      `It advertises ${available.join(', ') || 'no routes'}.`,
-    );
+    const message = `${node.name} does not advertise ${unheard}. Before Headscale 0.26, only advertised routes can be approved.`;
+    throw new Fault('refused.version', message, `Advertised by ${node.name}: ${available.join(', ') || 'none'}.`);
   }
   const dropped = approved.filter((route) => !wanted.includes(route));
   const paths = client.routePaths(node, wanted).map((path) => `POST /api/v1/${path}`);
@@ -221,7 +221,7 @@ export async function deleteNode(step: NodeStep): Promise<string> {
     request: `DELETE /api/v1/node/${node.id}`,
     consequences: [
       `${node.name} leaves the mesh immediately and loses its addresses: ${node.addresses.join(', ')}`,
-      'To return, it must join again, with a key or by registration.',
+      'To return, the node must join again, with a key or by registration.',
     ],
     done: async () => (await now(step)) === undefined,
     run: (grant) => access.client.deleteNode(grant, node),
@@ -238,11 +238,8 @@ function routesWritten(written: string, offered: readonly string[], name: string
   const wanted = written.split(/[\s,]+/).filter(Boolean);
   const strange = wanted.find((route) => route !== 'exit' && !ipaddr.isValidCIDR(route));
   if (strange !== undefined) {
-    throw new Fault(
-      'usage.route',
-      `"${cleanLine(strange)}" is not a route.`,
-      `${name} advertises ${offered.join(', ')}. You can also use all, none or exit.`,
-    );
+    const message = `Unknown route "${cleanLine(strange)}".`;
+    throw new Fault('usage.route', message, `${name} advertises ${offered.join(', ')}. You can also use all, none or exit.`);
   }
   return wanted;
 }

@@ -24,15 +24,15 @@ interface NodeAction {
 const actions: readonly NodeAction[] = [
   {
     id: 'routes',
-    label: 'Approve its routes',
+    label: 'Approve routes',
     detail: routesText,
     offered: ({ routes }) => routes !== undefined && routes.available.length + routes.approved.length > 0,
     does: routeNode,
   },
-  { id: 'tags', label: 'Tag it', detail: ({ tags }) => tags.join(' '), does: tagNode },
+  { id: 'tags', label: 'Set tags', detail: ({ tags }) => tags.join(' '), does: tagNode },
   {
     id: 'expires',
-    label: 'Set when its login expires',
+    label: 'Set login expiry',
     detail: ({ expiryMs }) => untilText(expiryMs, Date.now()),
     does: setExpiry,
   },
@@ -42,15 +42,15 @@ const actions: readonly NodeAction[] = [
     offered: ({ expiryMs }, minor) => expiryMs !== undefined && minor >= 29,
     does: keepNode,
   },
-  { id: 'rename', label: 'Rename it', does: renameNode },
+  { id: 'rename', label: 'Rename', does: renameNode },
   {
     id: 'expire',
-    label: 'Expire it now',
-    detail: () => 'disconnected until it logs in again',
+    label: 'Expire now',
+    detail: () => 'disconnects the node until it logs in again',
     offered: ({ expiryMs }) => !isPast(expiryMs, Date.now()),
     does: expireNode,
   },
-  { id: 'delete', label: 'Delete it', detail: () => 'it must join again', does: deleteNode },
+  { id: 'delete', label: 'Delete', detail: () => 'removes the node until it joins again', does: deleteNode },
 ];
 
 export const meshNode = onMesh(async (access, session, input) => {
@@ -64,7 +64,7 @@ export const meshNode = onMesh(async (access, session, input) => {
     if (!node) {
       const name = before?.name ?? written;
       if (action === 'delete') return { message: `Deleted ${name} from the mesh.`, data: { id: before?.id, name, action } };
-      throw new Fault('usage.node', `${name} has left the mesh in the meantime.`, 'Choose another node.');
+      throw new Fault('usage.node', `${name} is no longer in the mesh.`, 'Choose another node.');
     }
     if (!before) await session.note('node', JSON.stringify({ id: node.id, name: node.name }));
     const value = values.length > 0 ? values.join(',') : undefined;
@@ -88,7 +88,7 @@ async function goThrough(session: Session, access: MeshAccess, first: string | u
   for (let time = 1; ; time++) {
     const nodes = await client.nodes(session.signal);
     if (nodes.length === 0)
-      return { message: `The mesh has no nodes yet. Create a key for the first one: quarterdeck key ${target.component.id}` };
+      return { message: `The mesh has no nodes yet. To create a key for the first node: quarterdeck key ${target.component.id}` };
     const step = time === 1 ? '' : `-${time}`;
     const chosen =
       wanted ??
@@ -137,7 +137,7 @@ async function goThrough(session: Session, access: MeshAccess, first: string | u
 
 function ended(done: readonly string[]): FlowOutcome {
   const [only = 'No node was changed.'] = done;
-  return { message: done.length > 1 ? `${countText(done.length, 'change')} applied to the mesh.` : only, data: { done } };
+  return { message: done.length > 1 ? `Applied ${countText(done.length, 'change')} to the mesh.` : only, data: { done } };
 }
 
 async function leftWith(session: Session, asked: Promise<string>): Promise<string | undefined> {
@@ -196,7 +196,7 @@ function namedAction({ target, client }: MeshAccess, written: string, node: Mesh
     throw new Fault(
       'refused.noRoutes',
       `${node.name} advertises no routes.`,
-      'On the node: tailscale set --advertise-routes 192.168.1.0/24, or --advertise-exit-node.',
+      'On the node, run tailscale set --advertise-routes 192.168.1.0/24, or use --advertise-exit-node.',
     );
   }
   if (action.id === 'keep' && client.version.minor < 29) {
@@ -212,7 +212,7 @@ function namedAction({ target, client }: MeshAccess, written: string, node: Mesh
 /** Lets in a node that was told to log in. */
 export const meshRegister = onMesh((access, session, input) => {
   const { client } = access;
-  return unlessCancelled(session, 'No node was registered. The node keeps waiting for a while.', async () => {
+  return unlessCancelled(session, 'No node was registered. The node continues to wait for a while.', async () => {
     const key = await askKey(session, wordsOf(input));
     const user = await askUser(session, access, optionOf(input, 'user'));
     const [before] = session.noted('nodes');
@@ -244,13 +244,13 @@ async function askKey(session: Session, words: readonly string[]): Promise<strin
   const question = {
     id: 'key',
     label: 'Registration shown by the client',
-    help: 'The address, the command on that page, or only the key. On the node: tailscale up --login-server ...',
+    help: 'Paste the address, the command on that page, or only the key. To show it, run on the node: tailscale up --login-server ...',
     check: registrationProblem,
   };
   const written = words.length > 0 ? words.join(' ') : await session.ask.text(question);
   const key = registrationKeyOf(written);
   if (key !== undefined) return key;
-  throw new Fault('usage.key', registrationProblem(written) ?? 'No key found.', 'Copy it again.');
+  throw new Fault('usage.key', registrationProblem(written) ?? 'No key found.', 'Copy the registration again.');
 }
 
 async function askUser(session: Session, access: MeshAccess, named: string | undefined): Promise<MeshUser> {

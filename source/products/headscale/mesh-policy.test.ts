@@ -23,7 +23,7 @@ describe('the policy (R62)', () => {
     const before = await policyText();
     const after = before.replace('"dst": ["tag:media:8096"]', '"dst": ["tag:media:8096,8920"]');
     const { message, operator } = await run('mesh-edit-policy', [], { stdin: after });
-    expect(message).toBe('The policy is in effect, verified by reading it back (1 line added, 1 removed).');
+    expect(message).toBe('Set the policy and verified it by reading it back (1 line added, 1 removed).');
     const lines = operator.reviews[0]?.sections[0]?.lines ?? [];
     expect(
       lines

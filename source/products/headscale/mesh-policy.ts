@@ -41,7 +41,7 @@ export const meshPolicy = onMesh(async (access, session) => {
   const policy = await access.client.policy(session.signal);
   if (!policy) {
     return {
-      message: `No policy is set: every node can reach every other node. Set one: quarterdeck mesh edit-policy ${access.target.component.id}`,
+      message: `No policy is set, so every node can reach every other node. To set one: quarterdeck mesh edit-policy ${access.target.component.id}`,
       data: { policy: null, updatedAt: null, findings: [] },
     };
   }
@@ -76,8 +76,8 @@ async function throwIfFile({ target }: MeshAccess): Promise<void> {
   const file = (await settingOf(target, 'HEADSCALE_POLICY_PATH', ['policy', 'path'])) ?? '';
   throw new Fault(
     'refused.policyFile',
-    `The policy of ${target.component.id} is in a file${file === '' ? '' : ` (${file} in its container)`}: its configuration sets policy.mode to file.`,
-    'Edit the file and restart the server, or set policy.mode to database in its configuration to edit the policy here.',
+    `The policy of ${target.component.id} is in a file${file === '' ? '' : ` (${file} in the container)`}, because its configuration sets policy.mode to file.`,
+    'Edit the file and restart the server, or set policy.mode to database in the configuration of the server to edit the policy here.',
   );
 }
 
@@ -90,7 +90,7 @@ async function rounds(session: Session, input: FlowInput, access: MeshAccess, be
   for (let round = 1; ; round++) {
     text = input.stdin ? piped(input.stdin) : await editedText(session, name, text, 'policy');
     if (text !== draft) await session.note(draftStep, text);
-    if (text === before) return { message: 'The policy was not changed: the new text is the same.', data: { changed: false } };
+    if (text === before) return { message: 'The policy was not changed, because the new text is the same.', data: { changed: false } };
     const judgement = await judge(session, access, text);
     const warnings = await connectionFindings(access, text);
     const review = reviewOf({ before, text, judgement, warnings, isPiped: input.stdin !== undefined, minor: client.version.minor });
@@ -110,21 +110,18 @@ async function rounds(session: Session, input: FlowInput, access: MeshAccess, be
     });
     const after = await client.policy(session.signal);
     if (after?.text !== text) {
-      throw new Fault(
-        'failed.policy',
-        'The policy was set, but the control server returns a different one.',
-        `Check it: quarterdeck mesh policy ${target.component.id}`,
-      );
+      const message = 'The policy was set, but the control server returns a different one.';
+      throw new Fault('failed.policy', message, `Check the policy: quarterdeck mesh policy ${target.component.id}`);
     }
     return {
-      message: `The policy is in effect, verified by reading it back (${changeText(before, text)}).`,
+      message: `Set the policy and verified it by reading it back (${changeText(before, text)}).`,
       data: { changed: true, updatedAt: jsonTime(after.updatedMs), findings: judgement.findings },
     };
   }
 }
 
 function piped(bytes: Uint8Array): string {
-  if (bytes.length > largestBytes) throw new Fault('usage.policy', 'The input is larger than 1 MB.', 'Pipe in only the policy.');
+  if (bytes.length > largestBytes) throw new Fault('usage.policy', 'The input is larger than 1 MB.', 'Pipe in the policy only.');
   const text = textOfPeople(bytes, 'the input', 'usage.policy');
   if (text.trim() !== '') return text;
   throw new Fault('usage.policy', 'The input is empty.', 'For example: quarterdeck mesh edit-policy COMPONENT --stdin < policy.hujson');
@@ -135,10 +132,14 @@ export async function connectionFindings(access: MeshAccess, text: string): Prom
   const connection = await ownConnectionOf(access.target, await access.client.nodes(access.target.signal));
   if (!connection) return [];
   const own = `Your own connection goes over the mesh (${connection.node.name})`;
-  const finding = { id: 'way-0', advice: 'If your connection is cut off, you cannot fix the policy.' };
+  const finding = { id: 'way-0', advice: 'If you lose your connection, you cannot fix the policy.' };
   if (deniesAll(text)) return [{ ...finding, level: 'blocking', message: `${own}, and this policy allows no connections.` }];
   return [
-    { ...finding, level: 'warning', message: `${own}: make sure that a rule allows your connection, or have another way to log in.` },
+    {
+      ...finding,
+      level: 'warning',
+      message: `${own}. Make sure that a rule allows your connection, or that you have another way to log in.`,
+    },
   ];
 }
 
@@ -157,7 +158,7 @@ function reviewOf({ before, text, judgement, warnings, isPiped, minor }: Reviewe
   const unasked = { text: `Headscale 0.${minor} checks the policy only when it is set.` };
   const change = changeText(before, text);
   return {
-    title: before === undefined ? 'Set the first policy of the mesh' : 'Change the policy of the mesh',
+    title: before === undefined ? 'Set the first mesh policy' : 'Change the mesh policy',
     sections: [
       { title: `${name}: ${change}`, lines: diffLines({ path: name, before, after: text }) },
       ...(judgement.server === undefined ? [{ title: 'Not checked by the server', lines: [unasked] }] : []),
@@ -165,8 +166,8 @@ function reviewOf({ before, text, judgement, warnings, isPiped, minor }: Reviewe
     findings,
     summary: judgement.server === 'takes it' ? `Accepted by the control server; ${change}.` : `Changes the policy: ${change}.`,
     actions: [
-      { id: 'set', label: 'Set it', ...(mistakes > 0 && { blocked: `${countText(mistakes, 'error')} to fix first` }) },
-      ...(isPiped ? [] : [{ id: 'edit', label: 'Edit it again' }]),
+      { id: 'set', label: 'Set the policy', ...(mistakes > 0 && { blocked: `${countText(mistakes, 'error')} to fix first` }) },
+      ...(isPiped ? [] : [{ id: 'edit', label: 'Edit again' }]),
       { id: 'cancel', label: 'Discard the change' },
     ],
   };
@@ -177,7 +178,7 @@ function findingOf({ level, message, line, column }: PolicyFinding, at: number):
     id: `policy-${at}`,
     level: level === 'error' ? 'blocking' : 'warning',
     message: `Line ${line}, column ${column}: ${message}`,
-    advice: level === 'error' ? 'Fix it, then set the policy again.' : 'Check whether this is intended.',
+    advice: level === 'error' ? 'Fix the error, then set the policy again.' : 'Check whether this is intended.',
   };
 }
 
@@ -190,7 +191,7 @@ function changeText(before: string | undefined, after: string): string {
 function overtaken(id: string): Fault {
   return new Fault(
     'refused.overtaken',
-    'The policy was changed while you were editing: your version was not set.',
+    'The policy was changed while you were editing, so your version was not set.',
     `Review the current policy, then edit again: quarterdeck mesh policy ${id}`,
   );
 }

@@ -77,7 +77,7 @@ async function meshOf(session: Session, input: FlowInput, context: FlowContext):
     const leftMs = (access.ownKey?.expiryMs ?? Number.POSITIVE_INFINITY) - Date.now();
     if (leftMs < soonMs) {
       const when = leftMs < dayMs ? 'within 24 hours' : `in ${countText(Math.floor(leftMs / dayMs), 'day')}`;
-      showNote(session, `The API key of this console expires ${when}. Renew it: quarterdeck mesh access ${id} --renew`);
+      showNote(session, `The API key of this console expires ${when}. To renew it: quarterdeck mesh access ${id} --renew`);
     }
     return access;
   }
@@ -86,10 +86,10 @@ async function meshOf(session: Session, input: FlowInput, context: FlowContext):
     id: 'access',
     label:
       entrance.kept === undefined ? `This console has no API key for ${id} yet` : `${id} no longer accepts the API key of this console`,
-    help: `An API key allows any query and change. A new one is created in the container: headscale apikeys create --expiration ${usualKeyDays}d`,
+    help: `An API key allows any query and change. A new key is created in the container: headscale apikeys create --expiration ${usualKeyDays}d`,
     choices: [
-      { value: 'make', label: 'Create one', detail: `valid for ${usualKeyDays} days, stored in the secrets` },
-      { value: 'give', label: 'Enter an existing one' },
+      { value: 'make', label: 'Create an API key', detail: `valid for ${usualKeyDays} days, stored in the secrets` },
+      { value: 'give', label: 'Enter an existing API key' },
     ],
     initial: 'make',
   });
@@ -114,11 +114,8 @@ export async function createAccess(session: Session, entrance: MeshEntrance, exp
       session.hide(key);
       const tried = await enterWith(target, key, grant.signal);
       if (!tried) {
-        throw new Fault(
-          'failed.access',
-          `A key was created in ${target.container.name}, but the server at ${target.endpoint.shown} rejects it.`,
-          'Check that both are the same server.',
-        );
+        const message = `An API key was created in ${target.container.name}, but the server at ${target.endpoint.shown} rejects it.`;
+        throw new Fault('failed.access', message, 'Check that the container and the address belong to the same server.');
       }
       await vault.write(grant, name, key, 'generated');
       return tried;
@@ -167,11 +164,8 @@ export async function promptApiKey(session: Session, entrance: MeshEntrance): Pr
   ).trim();
   const access = await enterWith(target, key, session.signal);
   if (!access) {
-    throw new Fault(
-      'refused.apiKey',
-      `${target.component.id} rejects that API key. Nothing was stored.`,
-      `Create one instead: quarterdeck mesh access ${target.component.id}`,
-    );
+    const message = `${target.component.id} rejects this API key. Nothing was stored.`;
+    throw new Fault('refused.apiKey', message, `Create an API key instead: quarterdeck mesh access ${target.component.id}`);
   }
   await actOn(session, entrance, {
     id: 'keep-api-key',
@@ -193,17 +187,14 @@ function keyIn(stdout: string): string | undefined {
 function notMade({ container }: MeshTarget, exitCode: number, stderr: string): Fault {
   if (exitCode === 126 || exitCode === 127) {
     const remedy = 'Create a key on the server (headscale apikeys create), then enter it: quarterdeck mesh access COMPONENT --give';
-    return new Fault('failed.access', `${container.name} has no command "headscale".`, remedy);
+    return new Fault('failed.access', `${container.name} has no headscale command.`, remedy);
   }
   const reported = /"error"\s*:\s*"((?:[^"\\]|\\.)*)"/.exec(stderr)?.[1] ?? stderr.trim().split('\n').at(-1) ?? '';
   const words = cleanLine(reported).replace(/\.$/, '') || `the command exited with code ${exitCode}`;
-  return new Fault('failed.access', `No API key was created in ${container.name}: ${words}.`, 'Check its log.');
+  return new Fault('failed.access', `No API key was created in ${container.name}: ${words}.`, 'Check the log of the control server.');
 }
 
 function noAccess({ target }: Pick<MeshEntrance, 'target'>): Fault {
-  return new Fault(
-    'refused.apiKey',
-    `This console has no valid API key for ${target.component.id}.`,
-    `Create one: quarterdeck mesh access ${target.component.id}`,
-  );
+  const message = `This console has no valid API key for ${target.component.id}.`;
+  return new Fault('refused.apiKey', message, `Create an API key: quarterdeck mesh access ${target.component.id}`);
 }

@@ -12,7 +12,7 @@ import { isPast, itemNamed, keyOf, unknownAction, wordsOf } from './mesh-words.t
 const actions = [
   { value: 'create', label: 'Create a user' },
   { value: 'rename', label: 'Rename a user' },
-  { value: 'delete', label: 'Delete a user', detail: 'one that has no nodes' },
+  { value: 'delete', label: 'Delete a user', detail: 'only a user without nodes' },
 ] as const;
 
 export const meshUser = onMesh((access, session, input) => {
@@ -27,7 +27,7 @@ export const meshUser = onMesh((access, session, input) => {
     if (!known.includes(action)) throw unknownAction(action, 'a user', known);
     if (action === 'create') {
       const made = await createUser(session, access, name === undefined ? {} : { name });
-      const message = `Created user ${made}. Create a key for their nodes: quarterdeck key ${access.target.component.id}`;
+      const message = `Created user ${made}. To create a key for their nodes: quarterdeck key ${access.target.component.id}`;
       return outcome('created', message, { user: made });
     }
     // The user may have been renamed or deleted meanwhile: a resumed run continues with the same user.
@@ -103,7 +103,7 @@ async function throwIfNamed(session: Session, { client, target }: MeshAccess, us
   if (!policy || !namesUser(policy.text, user)) return;
   throw new Fault(
     'refused.policyNames',
-    `The policy refers to ${user.name}: with the user ${what}, it would be invalid, and the control server might not start again.`,
+    `The policy refers to ${user.name}. With the user ${what}, the policy would be invalid, and the control server might not start again.`,
     `Change the policy first: quarterdeck mesh edit-policy ${target.component.id}`,
   );
 }
@@ -130,11 +130,8 @@ async function deleteUser(session: Session, access: MeshAccess, user: MeshUser):
   const [nodes, keys] = [await client.nodes(session.signal), await client.keys(session.signal)];
   const theirs = nodes.filter(({ owner }) => owner === user.name);
   if (theirs.length > 0) {
-    throw new Fault(
-      'refused.hasNodes',
-      `${user.name} still has ${countText(theirs.length, 'node')}: ${theirs.map(({ name }) => name).join(', ')}.`,
-      `Delete them first: quarterdeck mesh node ${target.component.id}`,
-    );
+    const message = `${user.name} still has ${countText(theirs.length, 'node')}: ${theirs.map(({ name }) => name).join(', ')}.`;
+    throw new Fault('refused.hasNodes', message, `Delete these nodes first: quarterdeck mesh node ${target.component.id}`);
   }
   await throwIfNamed(session, access, user, 'deleted');
   const open = keys.filter(({ owner, expiryMs }) => owner === user.name && !isPast(expiryMs, Date.now()));

@@ -60,7 +60,7 @@ export function expirationProblem(text: string): string | undefined {
   const seconds = parseDuration(text);
   if (seconds === undefined) return durationProblem(text);
   if (seconds < 60) return 'Enter at least one minute, such as 12h or 30d.';
-  return seconds > tenYearsSeconds ? 'More than ten years is not allowed: a lost key would stay valid.' : undefined;
+  return seconds > tenYearsSeconds ? 'Use at most ten years, because a lost key would stay valid.' : undefined;
 }
 
 export function expirationOf({ options }: FlowInput, usual: string): number {
@@ -77,7 +77,7 @@ export function showNote(session: Session, text: string): void {
 
 export function unknownAction(written: string, what: string, known: readonly string[]): Fault {
   const remedy = `Use one of: ${known.join(', ')}.`;
-  return new Fault('usage.action', `"${cleanLine(written)}" is not an action for ${what}.`, remedy);
+  return new Fault('usage.action', `Unknown action "${cleanLine(written)}" for ${what}.`, remedy);
 }
 
 export function wordsOf({ words }: FlowInput): readonly string[] {
@@ -97,11 +97,11 @@ export function itemNamed<T extends { id: string; name: string }>(
   const [only, another] = byId ? [byId] : matches;
   if (only && !another) return only;
   if (another) {
-    const remedy = `Specify one by its number: ${matches.map(({ id }) => cleanLine(id)).join(', ')}.`;
-    throw new Fault(`usage.${noun}`, `Several ${noun}s are called ${cleanLine(written)}.`, remedy);
+    const remedy = `Specify one by number: ${matches.map(({ id }) => cleanLine(id)).join(', ')}.`;
+    throw new Fault(`usage.${noun}`, `Several ${noun}s are named ${cleanLine(written)}.`, remedy);
   }
   const names = items.map(({ name }) => name);
-  throw new Fault(`usage.${noun}`, `No ${noun} "${cleanLine(written)}".`, nameRemedy(written, names, none));
+  throw new Fault(`usage.${noun}`, `No ${noun} is named "${cleanLine(written)}".`, nameRemedy(written, names, none));
 }
 
 /** Returns the value of a choice: the name, or the id if the name is not unique. */

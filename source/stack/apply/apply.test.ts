@@ -292,11 +292,11 @@ describe('a step that fails', () => {
     const chat = planOf('chat', context.stackFolder, [{ path: 'chat/compose.yaml', after: 'services: {}\n' }]);
     const fault = await faultOf(apply(context, 'run1', [vault(context, 'broken'), chat]));
     expect(fault.code).toBe('failed.apply');
-    expect(fault.message).toContain('Failed while the containers of vault were created (exit code 18).');
+    expect(fault.message).toContain('Failed while creating the containers of vault (exit code 18).');
     expect(fault.message).toContain('manifest for broken not found, token was <ADMIN_TOKEN>');
     expect(existsSync(join(context.stackFolder, 'chat'))).toBe(false);
     const run = await readRun(context.host, context.stackFolder, 'run1', signal);
-    expect(run).toMatchObject({ state: 'failed', summary: 'Failed while the containers of vault were created (exit code 18).' });
+    expect(run).toMatchObject({ state: 'failed', summary: 'Failed while creating the containers of vault (exit code 18).' });
     expect(await readLock(context.host, context.stackFolder, signal)).toBeUndefined();
   });
 
@@ -346,7 +346,7 @@ test('a file that somebody changed or made since it was planned is left alone, a
   const before = await treeOf(context.stackFolder, theLock);
   expect(await faultOf(apply(context, 'run3', [change]))).toMatchObject({
     code: 'refused.planStale',
-    message: expect.stringMatching(/^vault\/\.env has been changed since this was planned/),
+    message: expect.stringMatching(/^vault\/\.env has been changed since the plan was created/),
   });
   expect(await faultOf(apply(context, 'run4', [vault(context, 'vault:3')]))).toMatchObject({ code: 'refused.planStale' });
   expect(await treeOf(context.stackFolder, theLock)).toEqual(before);

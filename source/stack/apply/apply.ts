@@ -96,16 +96,16 @@ async function startScript(grant: Grant, host: Host, { plans }: Transaction, scr
   }
   const [, stale] = /^failed stale (.*)$/.exec(answer) ?? [];
   if (stale !== undefined) {
-    const message = `${cleanLine(stale)} has been changed since this was planned. Nothing was changed.`;
+    const message = `${cleanLine(stale)} has been changed since the plan was created. Nothing was changed.`;
     throw new Fault('refused.planStale', message, 'Plan the change again and review it.');
   }
   const output = cleanLine(Buffer.from(outcome.stderr).toString().trim().split('\n').at(-1) ?? '');
   const answers = [cleanLine(answer.replace(/^failed /, '')), output].filter(Boolean);
   const reason = answers.join(': ') || `the shell exited with code ${outcome.exitCode}`;
   if (/no space left|disk quota/i.test(reason)) throw noSpaceFault(stackFolder, reason, host);
-  const message = `Nothing was changed: the change could not be prepared in ${stackFolder}${onHost(host)}: ${reason}.`;
-  const remount = 'Remount that filesystem for writing, or set another folder for the stack (stackFolder).';
-  const remedy = /read-only/i.test(reason) ? remount : 'Check the permissions of that folder, then try again.';
+  const message = `The change could not be prepared in ${stackFolder}${onHost(host)}: ${reason}. Nothing was changed.`;
+  const remount = 'Remount the filesystem of the stack folder for writing, or set another stackFolder.';
+  const remedy = /read-only/i.test(reason) ? remount : 'Check the permissions of the stack folder, then try again.';
   throw new Fault('failed.applyStart', message, remedy);
 }
 

@@ -24,5 +24,5 @@ export async function confirmSetupTask(
 
 export function notDeployed(component: string, why = 'it has no record of setup tasks'): Fault {
   const message = `${component} was not deployed by Quarterdeck: ${why}.`;
-  return new Fault('refused.notOurs', message, 'Use the tool that deployed it. Existing containers cannot be adopted yet.');
+  return new Fault('refused.notOurs', message, 'Use the tool that deployed the component. Existing containers cannot be adopted yet.');
 }

@@ -24,26 +24,26 @@ export function unchangedFault(thrown: unknown): unknown {
 }
 
 export function lockedFault(lock: Pick<LockHolder, 'by' | 'since' | 'run'> | undefined): Fault {
-  const { by, since, run } = lock ?? { run: '', by: 'Another process', since: 'a moment ago' };
+  const { by, since, run } = lock ?? { run: '', by: 'Another process', since: 'an unknown time' };
   const [, what = '', component = ''] = /^(backup|restore|rotation)-(.+)$/.exec(run) ?? [];
   const doing = { backup: 'backing up', restore: 'restoring', rotation: 'rotating a secret of' }[what];
   if (doing !== undefined) {
     const message = `${cleanLine(by)} has been ${doing} ${cleanLine(component)} since ${cleanLine(since)}.`;
-    return new Fault('refused.locked', message, 'Wait until it is done, then try again.');
+    return new Fault('refused.locked', message, 'Wait until it has finished, then try again.');
   }
   const message = `${cleanLine(by)} has been changing this stack since ${cleanLine(since)}${run === '' ? '' : ` (run ${cleanLine(run)})`}.`;
-  return new Fault('refused.locked', message, 'Wait until it is done, then plan again.');
+  return new Fault('refused.locked', message, 'Wait until that change has finished, then plan again.');
 }
 
 export function continuesFault(cause: unknown): Fault {
-  const message = 'The change is no longer watched, but it continues on the host.';
+  const message = 'Quarterdeck no longer follows the change, but it continues on the host.';
   return new Fault('interrupted.applying', message, 'Quarterdeck shows the result when it is next started.', { cause });
 }
 
 export const onHost = ({ link, name }: Host): string => (link ? ` on ${cleanLine(name)}` : '');
 
 export function noSpaceFault(stackFolder: string, reason: string, host: Host): Fault {
-  const message = `No space left on the filesystem of ${stackFolder}${onHost(host)}; its files were not changed. ${reason}`;
+  const message = `No space left on the filesystem of ${stackFolder}${onHost(host)}. No files were changed. ${reason}`;
   return new Fault('failed.noRoom', message, 'Free some space on that filesystem, then try again.');
 }
 

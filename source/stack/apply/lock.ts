@@ -100,5 +100,5 @@ export async function holdStackLock(
   if (typeof held !== 'string') return held;
   if (held === 'locked') throw lockedFault(await readLock(host, stackFolder, grant.signal));
   const message = `The lock of ${cleanLine(stackFolder)} cannot be acquired: ${held}.`;
-  throw new Fault('failed.lock', message, 'Check its permissions and the free space on its filesystem.');
+  throw new Fault('failed.lock', message, 'Check the permissions of the folder and the free space on its filesystem.');
 }

@@ -219,7 +219,7 @@ async function expectNamed(scene: Scene): Promise<RunState | undefined> {
   expect(statesOf.stopped).toContain(run?.state);
   if (run)
     expect(run.summary).toMatch(
-      /^(?:Stopped (?:before anything was changed|while .*|after .*, with more to do)|Everything was applied.*)\.?$/,
+      /^(?:Stopped (?:before anything was changed|while .*|after .*, with more to do)|Applied, but health.*)\.?$/,
     );
   const lock = await readLock(scene.context.host, scene.context.stackFolder, signal);
   expect(lock?.alive ?? false).toBe(false);
@@ -397,7 +397,7 @@ describe('taking back', () => {
       );
     const fault = (await undo().catch((thrown: unknown) => thrown)) as Fault;
     expect(fault).toMatchObject({ code: 'refused.rollbackUnsafe' });
-    expect(fault.message).toContain('main of vault has run on vault:2 (new) since 2026-11-21T00:00:00.000Z');
+    expect(fault.message).toContain('main of vault was started with vault:2 (new) at 2026-11-21T00:00:00.000Z');
     // The container never started: the data are untouched.
     engine.containers.set(
       'c1',
@@ -462,7 +462,7 @@ describe('the journal', () => {
     const journal = join(scene().context.stackFolder, '.quarterdeck/runs', scene().change.run, 'journal');
     const whole = await readFile(journal, 'utf8');
     await writeFile(journal, `\u0000\u0001\n${whole.slice(0, whole.indexOf('record:chat') + 3)}`);
-    expect((await scene().run())?.summary).toBe('Stopped after the containers of chat were created, with more to do.');
+    expect((await scene().run())?.summary).toBe('Stopped after creating the containers of chat, with more to do.');
     await scene().finish();
     await expectClean(scene(), after);
     await appendFile(journal, '{"at":1}\nnonsense');

@@ -105,7 +105,7 @@ export async function markVerified(grant: Grant, host: Host, transaction: Transa
   });
   if (exitCode === 0) return;
   const message = `The journal ${journal} cannot be written.`;
-  throw new Fault('failed.journal', message, 'Check its permissions and the free space on its filesystem.');
+  throw new Fault('failed.journal', message, 'Check the permissions of the file and the free space on its filesystem.');
 }
 
 /** Has the versions of the secrets. Undefined if Quarterdeck had not deployed the component before this run. */
@@ -140,7 +140,7 @@ async function refuseWhenSuperseded(grant: Grant, host: Host, { transaction }: R
       run.transaction.plans.some((plan) => changes(plan) && (mine.has(plan.component) || plan.files.some(({ path }) => mine.has(path)))),
   );
   if (!later) return;
-  const message = `The run ${later.transaction.run} of ${cleanLine(later.transaction.by)} has changed the same component since.`;
+  const message = `Run ${later.transaction.run} by ${cleanLine(later.transaction.by)} has since changed the same component.`;
   throw new Fault('refused.superseded', message, 'Roll back that run first, or plan a new change.');
 }
 
@@ -164,7 +164,7 @@ export async function reasonsAgainstUndo(engine: Engine, plans: readonly Plan[],
         const detail = await engine.inspect(container.id, signal);
         if (detail?.startedMs === undefined) continue;
         reasons.push(
-          `${name} of ${plan.component} has run on ${cleanLine(container.image)} (${bare(container.imageId).slice(0, 12)}) since ${new Date(detail.startedMs).toISOString()}, and its changes to the data cannot be undone.`,
+          `${name} of ${plan.component} was started with ${cleanLine(container.image)} (${bare(container.imageId).slice(0, 12)}) at ${new Date(detail.startedMs).toISOString()}, and its changes to the data cannot be undone.`,
         );
       }
     }
@@ -193,7 +193,7 @@ async function pinImages(grant: Grant, engine: Engine, plan: Plan, compose: stri
     if (now && bare(now.id) === bare(before.id)) continue;
     if (!(await engine.image(before.id, grant.signal))) {
       if (before.digest === undefined) {
-        const message = `The image that ${name} of ${plan.component} ran on is no longer on this host, and did not come from a registry.`;
+        const message = `The previous image of ${name} (${plan.component}) is no longer on this host and did not come from a registry.`;
         throw new Fault('refused.imageGone', message, 'Restore a backup instead.');
       }
       await pullImages(grant, engine, [before.digest], tell);

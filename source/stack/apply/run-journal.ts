@@ -137,14 +137,14 @@ export function stateOf(entries: readonly JournalEntry[], alive: boolean): RunSt
 
 function sentenceOf(transaction: Transaction, state: RunState, entries: readonly JournalEntry[]): string {
   const last = entries.at(-1);
-  const what = last ? doing(transaction, last.step) : 'it was being prepared';
+  const what = last ? doing(transaction, last.step) : 'preparing the change';
   const back = entries.some(({ step }) => step === 'undo');
   const sentences: Readonly<Record<RunState, string>> = {
     staged: 'Stopped before anything was changed.',
     running: back ? 'Being undone.' : `Being applied: ${what}.`,
     stopped: last?.state === 'done' ? `Stopped after ${what}, with more to do.` : `Stopped while ${what}.`,
     failed: `Failed while ${what}${last?.exitCode === undefined ? '' : ` (exit code ${last.exitCode})`}.`,
-    applied: 'Everything was applied, but its health was not checked.',
+    applied: 'Applied, but health was not checked.',
     verified: 'Applied and healthy.',
     undone: 'Undone.',
   };
@@ -155,25 +155,25 @@ function sentenceOf(transaction: Transaction, state: RunState, entries: readonly
 export function doing({ plans }: Transaction, step: string): string {
   const [, back, kind = '', component = ''] = /^(undo:)?(?:([\w-]+):)?(.*)$/s.exec(step) ?? [];
   const plan = plans.find((candidate) => candidate.component === component);
-  const parted = `${component} was disconnected from the network of ${plan?.joins?.gateway ?? 'another'}`;
+  const parted = `disconnecting ${component} from the network of ${plan?.joins?.gateway ?? 'another component'}`;
   const steps = new Map([
     ['part', parted],
     ['undo-part', parted],
-    ['place', `the files of ${component} were written`],
-    ['up', `the containers of ${component} were ${plan?.kind === 'deploy' ? 'created' : 'started'}`],
-    ['down', `the containers of ${component} were removed`],
-    ['record', `${component} was recorded as deployed`],
+    ['place', `writing the files of ${component}`],
+    ['up', `${plan?.kind === 'deploy' ? 'creating' : 'starting'} the containers of ${component}`],
+    ['down', `removing the containers of ${component}`],
+    ['record', `recording ${component} as deployed`],
   ]);
   const known = steps.get(kind);
   if (known !== undefined) return known;
   if (kind === 'after') {
     const program = afterPrograms(plans).find((candidate) => candidate.step === `after:${component}`);
-    return `a program ran in ${program?.component ?? component}${program ? ` (${program.why})` : ''}`;
+    return `running a program in ${program?.component ?? component}${program ? ` (${program.why})` : ''}`;
   }
-  if (back) return `${component} was restored`;
-  if (step === 'stage') return 'it was being prepared';
-  if (step === 'undo' || step === 'undone') return 'it was being undone';
-  return 'it was being finished';
+  if (back) return `restoring ${component}`;
+  if (step === 'stage') return 'preparing the change';
+  if (step === 'undo' || step === 'undone') return 'undoing the change';
+  return 'finishing the change';
 }
 
 export async function findDamagedJournals(host: Host, stackFolder: string, signal: AbortSignal): Promise<string[]> {
@@ -183,4 +183,4 @@ export async function findDamagedJournals(host: Host, stackFolder: string, signa
 
 /** `path` is cleaned. */
 export const damagedSentence = (path: string) =>
-  `A change was interrupted, and its journal is damaged: ${path}. It cannot be finished or undone.`;
+  `A change was interrupted, and its journal is damaged: ${path}. The change cannot be finished or undone.`;

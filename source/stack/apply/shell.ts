@@ -5,7 +5,7 @@ import { Fault } from '../../faults/fault.ts';
 export function shellWord(text: string): string {
   if (text.includes('\0')) {
     const message = 'A value contains a NUL character, which programs and variables do not accept.';
-    throw new Fault('refused.nul', message, 'Remove it from the value.');
+    throw new Fault('refused.nul', message, 'Remove the NUL character.');
   }
   return `'${text.replaceAll("'", "'\\''")}'`;
 }
@@ -15,7 +15,7 @@ export const shellCommand = (argv: readonly string[]): string => argv.map(shellW
 /** Checks the name of a variable of a compose file. */
 export function variableName(name: string): string {
   if (/^[A-Za-z_][A-Za-z0-9_]*$/.test(name) && !isReserved(name)) return name;
-  const message = `${JSON.stringify(name)} cannot be the variable of a secret: the shell or the compose program already uses this name.`;
+  const message = `${JSON.stringify(name)} cannot be the variable of a secret, because it is not a valid name or is used by the shell or the compose program.`;
   throw new Fault('refused.variable', message, 'Give the variable another name in compose.yaml.');
 }
 
@@ -23,13 +23,13 @@ export function variableName(name: string): string {
 export function stackPath(path: string): string {
   const parts = path.split('/');
   if (path === '' || /[\0\n\r]/.test(path) || parts.some((part) => part === '' || part === '.' || part === '..'))
-    throw new Fault('refused.path', `${JSON.stringify(path)} is not a path below the stack's folder.`, 'Plan the change again.');
+    throw new Fault('refused.path', `The path must be inside the stack folder, not ${JSON.stringify(path)}.`, 'Plan the change again.');
   return path;
 }
 
 /** Checks a component's id or a run's name: one plain word, which also names a folder and a step. */
 export function plainName(name: string): string {
   if (!/^[A-Za-z0-9][A-Za-z0-9._@-]{0,127}$/.test(name))
-    throw new Fault('refused.path', `${JSON.stringify(name)} cannot name a folder of the stack.`, 'Plan the change again.');
+    throw new Fault('refused.path', `Invalid name for a folder in the stack: ${JSON.stringify(name)}.`, 'Plan the change again.');
   return name;
 }

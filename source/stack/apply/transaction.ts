@@ -41,7 +41,7 @@ export interface RunOnHost {
   transaction: Transaction;
   state: RunState;
   entries: readonly JournalEntry[];
-  /** One sentence for the operator: `Stopped while the containers of password-vault were being made`. */
+  /** One sentence for the operator: `Stopped while starting the containers of password-vault.`. */
   summary: string;
   /** End of the programs' output, cleaned. Empty where `readRuns` read it. */
   output: string;

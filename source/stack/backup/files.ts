@@ -128,12 +128,12 @@ export const failureOf = ({ exitCode, stderr }: { exitCode: number | undefined; 
 
 function writeFault(where: string, stderr: string, bytes?: number, cause?: unknown): Fault {
   if (/no space left|disk quota exceeded|ENOSPC|EDQUOT/i.test(stderr)) {
-    const written = bytes === undefined ? '' : `, after ${bytesText(bytes)} of this file`;
+    const written = bytes === undefined ? '' : ` after writing ${bytesText(bytes)} of this file`;
     const full = `No space left on the backup target: ${cleanLine(where)}${written}.`;
     const remedy = 'Free some space there, or choose another folder with --to. Earlier backups are not affected.';
     return new Fault('failed.diskFull', full, remedy, { cause });
   }
-  const message = `The backup cannot be written: ${lastLine(stderr) || 'the program that writes it stopped'}.`;
+  const message = `The backup cannot be written: ${lastLine(stderr) || 'the writing process stopped'}.`;
   return new Fault('failed.backup', message, `Check the permissions of ${cleanLine(where)}.`, { cause });
 }
 

@@ -138,8 +138,8 @@ export async function lockFolder(grant: Grant, host: Host, folder: string): Prom
   const held = await holdLock(grant, host, ['sh', '-c', lockProgram, 'sh', folder]);
   if (typeof held !== 'string') return held;
   if (held === 'locked') {
-    const message = `A backup into ${cleanLine(folder)} is already running.`;
-    throw new Fault('refused.backupRuns', message, 'Wait until it is done, then try again.');
+    const message = `A backup to ${cleanLine(folder)} is already running.`;
+    throw new Fault('refused.backupRuns', message, 'Wait until that backup is complete, then try again.');
   }
   const unusable = `${cleanLine(folder)} cannot be used for backups: ${held}.`;
   throw new Fault('failed.backup', unusable, 'Check the permissions of the folder and the free space on its filesystem.');

@@ -46,13 +46,15 @@ const refused = (message: string, remedy: string) => new Fault('refused.backup',
 export async function planBackup(planning: Planning): Promise<BackupPlan> {
   const { entry, component, engine, host, stackFolder, choices = noChoices, signal } = planning;
   if (!entry || entry.backup.length === 0) {
-    const remedy = entry ? 'Add "backup" to its component.yaml.' : 'Add it to your catalog folder, with "backup" in its component.yaml.';
+    const remedy = entry
+      ? 'Add "backup" to the component.yaml of the component.'
+      : 'Add the component to your catalog folder, with "backup" in its component.yaml.';
     throw refused(`No backup is defined for ${component.id}.`, remedy);
   }
   if (!componentName.test(component.id))
     throw refused(
-      `${component.id} is not a valid name for backups.`,
-      'Give its compose project or container a name of letters, digits, dots, dashes and underscores.',
+      `The name ${component.id} cannot be used for backups.`,
+      'Rename the compose project or container. Use only letters, digits, dots, dashes and underscores.',
     );
   const seen: SeenContainer[] = [];
   /** Services without a container, for which the entry does not list mounts. */
@@ -69,7 +71,10 @@ export async function planBackup(planning: Planning): Promise<BackupPlan> {
     seen.push({ detail, container });
   }
   if (seen.length === 0)
-    throw refused(`${component.id} has no container to read its data from.`, 'Deploy it first; a stopped container is sufficient.');
+    throw refused(
+      `${component.id} has no container to read its data from.`,
+      'Deploy the component first; a stopped container is sufficient.',
+    );
   // Another instance of the product is in a project of its own, to which none of the stack's files belong.
   const present = async (path: string) =>
     component.project === entry.id && (await host.files.facts(path, signal)) !== undefined ? path : undefined;
@@ -142,7 +147,8 @@ function coverAll({ entry, seen, mounts, gone, choices: { include, exclude }, fo
     else if (isNamed(include, seenMount)) items.push(plannedMount(seenMount, mounts, 'included by the operator'));
     else if (without !== undefined) skipped.push({ volume: name, why: without });
     else if (mount.kind === 'volume') items.push(plannedMount(seenMount, mounts, 'not in the catalog entry'));
-    else uncovered.push({ name, why: `${cleanLine(mount.source)} is mounted there, but is not in the catalog entry`, mounted: true });
+    else
+      uncovered.push({ name, why: `${cleanLine(mount.source)} is mounted at this path, but is not in the catalog entry`, mounted: true });
   }
   for (const name of gone) {
     if (exclude.includes(name)) skipped.push({ volume: name, why: excludedByOperator });

@@ -75,14 +75,14 @@ export class ResticStore implements BackupStore {
     }
     if (/no space left|disk quota exceeded/i.test(stderr)) {
       const message = `No space left in ${this.where}.`;
-      return new Fault('failed.diskFull', message, 'Free some space there. Earlier backups are not affected.');
+      return new Fault('failed.diskFull', message, 'Free disk space there, then try again. Earlier backups are not affected.');
     }
     if (/already locked/i.test(stderr)) {
-      const remedy = 'Wait until it is done. If no other restic is running, run: restic unlock';
+      const remedy = 'Wait until the other process has finished. If no other restic process is running, run: restic unlock';
       return new Fault('refused.backupRuns', `${this.where} is locked by another restic process.`, remedy);
     }
     const message = `restic failed${lastLine(stderr).replace(/^(?=.)/, ': ') || ' without an error message'}.`;
-    return new Fault('failed.restic', message, `Run restic by hand on ${this.host.name} for details.`);
+    return new Fault('failed.restic', message, `For details, run restic manually on ${this.host.name}.`);
   }
 
   async #exists(signal: AbortSignal): Promise<boolean> {
@@ -117,7 +117,7 @@ export class ResticStore implements BackupStore {
     if (read === null) return [];
     if (Array.isArray(read)) return read.flatMap((one) => snapshot.safeParse(one).data ?? []);
     const message = `restic on ${this.host.name} did not print a list of snapshots.`;
-    throw new Fault('failed.restic', message, 'Check which program is installed: command -v restic');
+    throw new Fault('failed.restic', message, 'Check which restic is installed: command -v restic');
   }
 
   async #manifest(id: string, signal: AbortSignal): Promise<ReadManifest> {

@@ -100,6 +100,6 @@ const readAll = (host: Host, stackFolder: string, signal: AbortSignal) =>
 
 export function restoreSentence({ backup, state }: RestoreRecord): string {
   return state === 'replaced'
-    ? `The restore of the backup ${cleanLine(backup)} is complete, but the previous data must still be deleted and its containers started.`
-    : `The restore of the backup ${cleanLine(backup)} was interrupted: the data may be inconsistent. The previous data is kept.`;
+    ? `The data of the backup ${cleanLine(backup)} is restored, but the previous data must still be deleted and the containers started.`
+    : `The restore of the backup ${cleanLine(backup)} was interrupted, so the data may be inconsistent. The previous data is kept.`;
 }

@@ -104,7 +104,7 @@ export async function openVolume(grant: Grant, engine: Engine, volume: RestoredV
     const { exitCode, stdout, stderr } = await engine.writer(grant).exec(beside.id, ['sh', '-c', script, inside]);
     if (exitCode === 0) return Buffer.from(stdout).toString('utf8');
     const message = `${what} ${cleanLine(volume.volume)} failed: ${failureOf({ exitCode, stderr })}.`;
-    throw new Fault('failed.restore', message, 'Check the disk and the owners of its files, then run the same restore again.');
+    throw new Fault('failed.restore', message, 'Check the disk and the owners of the files, then run the same restore again.');
   };
   const run = async (script: string, what: string) => void (await scriptOutput(script, what));
   return {

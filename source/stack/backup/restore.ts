@@ -57,7 +57,7 @@ export function planRestore(backup: BackupFacts, now: BackupPlan): RestorePlan {
     const planned =
       now.items.find(({ id, volume }) => id === saved.id && volume === saved.volume) ??
       now.items.find(({ volume }) => volume === saved.volume);
-    if (!planned) homeless.push(`${saved.volume}: no container on this host has this volume.`);
+    if (!planned) homeless.push(`${saved.volume}: no container on this host uses this volume.`);
     else if ((planned.method === 'dump') !== (saved.method === 'dump'))
       homeless.push(`${saved.volume}: it was saved with a different method than the current one.`);
     else items.push({ saved, planned });
@@ -73,7 +73,7 @@ export function restoreConsequences({ items, manifest, homeless, engineName, pro
     ...items.map(({ saved, planned }) =>
       saved.method === 'dump'
         ? `The database in ${planned.container.name} is replaced with the backup of ${manifest.startedAt} (${bytesText(saved.contentBytes)}).`
-        : `Everything in ${cleanLine(planned.source)} (${planned.target} of ${planned.container.name}) is deleted and replaced with the backup of ${manifest.startedAt} (${bytesText(saved.contentBytes)}).`,
+        : `Everything in ${cleanLine(planned.source)} (${planned.target} in ${planned.container.name}) is deleted and replaced with the backup of ${manifest.startedAt} (${bytesText(saved.contentBytes)}).`,
     ),
     ...homeless.map((line) => `Not restored: ${line}`),
     'Changes made after that backup are lost.',
@@ -323,7 +323,7 @@ export async function refuseDuringRestore(host: Host, stackFolder: string, of: O
     throw new Fault(
       'refused.unfinished',
       `A restore of ${cleanLine(of.component)} was interrupted, and its journal is damaged: ${cleanLine(damagedRestore)}.`,
-      'The data may be inconsistent. Check the data, then move that folder.',
+      'The data may be inconsistent. Check the data, then move that folder elsewhere.',
     );
 }
 
@@ -332,7 +332,7 @@ function restoreOpen(record: RestoreRecord, atWork: boolean): Fault {
     return new Fault(
       'refused.locked',
       `${record.by} has been restoring ${cleanLine(record.component)} since ${record.startedAt}.`,
-      'Wait until it is done.',
+      'Wait until the restore is complete.',
     );
   const message = `${cleanLine(record.component)}: ${restoreSentence(record)}`;
   return new Fault('refused.unfinished', message, 'Restore the previous data, or run the restore again: quarterdeck recover');
@@ -363,8 +363,8 @@ async function takeDump(
   if (exitCode === 0) return;
   throw new Fault(
     'failed.restore',
-    `${container.name} did not accept the dump: ${failureOf({ exitCode, stderr })}.`,
-    'Check its log, then run the same restore again.',
+    `${container.name} rejected the dump: ${failureOf({ exitCode, stderr })}.`,
+    'Check the log of the container, then run the same restore again.',
   );
 }
 
@@ -377,7 +377,7 @@ async function makeReady(grant: Grant, engine: Engine, { id, name }: Pick<Backup
     if (detail?.state === 'running' && (detail.health === 'healthy' || detail.health === 'none')) return;
     if (detail === undefined || detail.state === 'exited' || detail.state === 'dead' || Date.now() > deadline) {
       const message = `${name} is not ready for the dump: ${detail ? cleanLine(detail.statusText || detail.state) : 'the container no longer exists'}.`;
-      throw new Fault('failed.notReady', message, 'Check its log, then run the same restore again.');
+      throw new Fault('failed.notReady', message, 'Check the log of the container, then run the same restore again.');
     }
     await pauseFor(readyStepMs, grant.signal);
   }

@@ -143,7 +143,7 @@ async function saveDump(
   run: BackupRun,
 ) {
   if (!item.container.running) {
-    const message = `${item.container.name} is not running, which the dump requires.`;
+    const message = `The dump requires a running container, but ${item.container.name} is not running.`;
     throw new Fault('refused.notRunning', message, `Start the component first: quarterdeck start ${run.plan.component}`);
   }
   const program = await run.engine.writer(grant).execStream(item.container.id, item.dump ?? []);

@@ -117,6 +117,6 @@ async function systemctl(grant: Grant, host: Host, { scope }: ScheduleUnit, args
   const { exitCode, stderr } = await host.run(grant, ['systemctl', ...scope, ...args], { signal: grant.signal, limitMs });
   if (exitCode === 0) return;
   const message = `systemctl ${args.join(' ')} failed: ${failureOf({ exitCode, stderr })}.`;
-  const remedy = 'The unit files were written. Check "systemctl status", or remove them: quarterdeck backup unschedule.';
+  const remedy = 'The unit files were written. Check "systemctl status", or remove the unit files: quarterdeck backup unschedule.';
   throw new Fault('failed.systemd', message, remedy);
 }

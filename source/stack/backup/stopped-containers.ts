@@ -163,7 +163,7 @@ export async function startHalted(
 
 export function haltedSentence({ flow, containers, secrets }: HaltedRecord): string {
   if (secrets)
-    return `The ${cleanLine(flow)} of ${secretsText(secrets)} was interrupted: the data and the containers may have different values.`;
+    return `The ${cleanLine(flow)} of ${secretsText(secrets)} was interrupted, so the data and the containers may have different values.`;
   const names = containers.map(({ name }) => cleanLine(name));
   return `The ${cleanLine(flow)} was interrupted while ${namesText(names)} ${names.length === 1 ? 'was' : 'were'} stopped.`;
 }

@@ -86,7 +86,8 @@ export function parseSet(words: readonly string[], entry: CatalogEntry, source: 
       values[name] = text;
     };
     const own = canHaveSite(entry) ? written.toLowerCase() : '';
-    if (own === siteField) put(own, value.toLowerCase(), checkSite(value, new Map()), 'Use a name such as vault.lan, or leave it empty.');
+    if (own === siteField)
+      put(own, value.toLowerCase(), checkSite(value, new Map()), 'Use a name such as vault.lan, or leave the name empty.');
     else if (own === portalField) put(own, value, checkPortalAnswer(value), `To require the sign-on portal: --set ${portalField}=yes.`);
     else {
       const variable = named(written, variables, entry);
@@ -121,17 +122,17 @@ function refuse(variable: ComponentVariable, entry: CatalogEntry, value: string)
   if (kind === 'secret')
     throw new Fault(
       'usage.secretOnCommandLine',
-      `${name} is a secret: other users of this machine can read a command line.`,
-      `Omit it to be prompted, or store it first: quarterdeck secrets set ${entry.id} ${name}.`,
+      `${name} is a secret, and other users of this machine can read command lines.`,
+      `Omit ${name} to be prompted, or store the secret first: quarterdeck secrets set ${entry.id} ${name}`,
       where,
     );
   if (kind === 'bind' && port?.exposure !== 'all' && checkVariable(variable, value) !== undefined) {
-    const message = `${name} stays on loopback: this port must not be published on the network.`;
-    throw new Fault('refused.exposure', message, 'Publish it through the reverse proxy instead: --set site=NAME.', where);
+    const message = `${name} must be a loopback address, because this port must not be published on the network.`;
+    throw new Fault('refused.exposure', message, 'Publish the port through the reverse proxy instead: --set site=NAME.', where);
   }
   if (kind === 'port' && port?.fixed && value !== String(port.host)) {
-    const message = `${name} stays ${port.host}: clients of this protocol expect it there.`;
-    throw new Fault('refused.port', message, 'If another program uses the port, bind it to a separate address.', where);
+    const message = `${name} must be ${port.host}, because clients of this protocol expect this port.`;
+    throw new Fault('refused.port', message, 'If another program uses the port, bind one of the programs to a separate address.', where);
   }
 }
 

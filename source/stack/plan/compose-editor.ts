@@ -200,7 +200,7 @@ export class ComposeEditor {
     }
     for (const { path, text } of new YamlDocument(this.#document.toString()).scalars()) {
       if (path[0] !== 'services' || !holds(text)) continue;
-      const message = `podman-compose would expose a secret of ${String(path[1])} in its arguments: it is in "${path.slice(2).join('.')}".`;
+      const message = `podman-compose would expose a secret of ${String(path[1])} in its arguments, because the secret is in "${path.slice(2).join('.')}".`;
       const remedy = 'Use docker compose with the Podman socket for this component, or read the secret from the environment.';
       throw new Fault('refused.podmanCompose', message, remedy, { where: { file: this.file } });
     }

@@ -7,7 +7,7 @@ export interface ComposeEffect {
   right: 'reveal' | 'operate' | 'destroy';
   /** Changes nothing: no confirmation on a production host is needed. */
   readsOnly: boolean;
-  /** Deletes named or unnamed volumes with their content. */
+  /** Deletes named or anonymous volumes with their content. */
   deletesVolumes: boolean;
   /** May affect more than the component's own compose file. */
   elsewhere: boolean;

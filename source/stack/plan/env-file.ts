@@ -97,10 +97,10 @@ function damaged(file: string, index: number, reason: string): Fault {
  */
 export function envValueProblem(value: string): string | undefined {
   if (/[\n\r]/.test(value)) return 'The value must be one line.';
-  if (/[\u0000-\u0008\u000b-\u001f\u007f]/.test(value)) return 'The value contains control characters.';
-  if (/\$\{[^}]*\}/.test(value)) return 'The value must not contain ${…}: compose tools interpret it differently.';
+  if (/[\u0000-\u0008\u000b-\u001f\u007f]/.test(value)) return 'The value must not contain control characters.';
+  if (/\$\{[^}]*\}/.test(value)) return 'The value must not contain ${…}, which compose tools interpret differently.';
   if (spell(value) !== undefined) return undefined;
-  return 'The value mixes quotes, backslashes and dollar signs, which compose tools interpret differently: omit one of them.';
+  return 'The value must not mix quotes, backslashes and dollar signs, which compose tools interpret differently.';
 }
 
 function spell(value: string): string | undefined {

@@ -106,7 +106,7 @@ export function checkVariable(variable: ComponentVariable, value: string): strin
   }
   if (kind === 'bind') {
     const isAllowed = port?.exposure === 'all' || isLoopback(value);
-    const problem = isAllowed ? undefined : 'This port stays on loopback. Publish it through the reverse proxy instead.';
+    const problem = isAllowed ? undefined : 'This port must stay on loopback. Publish the port through the reverse proxy instead.';
     return checkValue({ type: 'ip-address' }, value) ?? problem;
   }
   if (kind === 'profiles') {
@@ -146,8 +146,9 @@ function labelOf({ kind, name, field, port }: ComponentVariable): string {
 
 function helpOf({ kind, field, port, services }: ComponentVariable): string | undefined {
   const parts: string[] = [];
-  if (kind === 'port' && port) parts.push(`On this host; inside the container it is ${port.container}.`);
-  if (kind === 'bind') parts.push('0.0.0.0 listens on all addresses of the host. To restrict access, use one of them or 127.0.0.1.');
+  if (kind === 'port' && port) parts.push(`Port on this host; the port inside the container is ${port.container}.`);
+  if (kind === 'bind')
+    parts.push('0.0.0.0 listens on all addresses of the host. To restrict access, use a single host address or 127.0.0.1.');
   if (kind === 'profiles') parts.push(`Started only if selected: ${services.join(', ')}.`);
   if (field?.description) parts.push(asSentence(field.description));
   if (field?.rule) parts.push(asSentence(field.rule));
@@ -221,7 +222,7 @@ function portalLine({ portal }: FormContext, value: string): FormField {
       { value: 'yes', label: 'yes', detail: deployed ? `${id} allows only signed-in users` : `${id} is not deployed yet` },
     ],
     required: true,
-    help: 'Applies only to a component with a site at the reverse proxy. Apps that sign in by themselves cannot pass the portal.',
+    help: 'Applies only to a component with a site at the reverse proxy. Apps with their own login cannot get past the portal.',
     section: 'Address',
     check: checkPortalAnswer,
   };
@@ -255,7 +256,7 @@ function checkTogether(entry: CatalogEntry, context: FormContext, values: Values
   if (values[siteField]) return wrong;
   for (const variable of variables) {
     if (!variable.required || variable.mayBeEmpty || variable.kind === 'secret' || follows(variable) === undefined) continue;
-    if (!values[variable.name]) wrong[variable.name] = `${asSentence(variable.message)} Or set a name at the reverse proxy.`;
+    if (!values[variable.name]) wrong[variable.name] = `${asSentence(variable.message)} Alternatively, set a name at the reverse proxy.`;
   }
   return wrong;
 }

@@ -26,10 +26,10 @@ export function routeThrough(text: string, file: string, service: string, contai
   const { document, found } = openService(text, file, service);
   const mode = found.get('network_mode');
   if (mode !== undefined)
-    throw refused(`${service} sets its own network mode: network_mode: ${String(mode)}.`, 'Remove it from compose.yaml first.');
+    throw refused(`${service} sets its own network mode (network_mode: ${String(mode)}).`, 'Remove network_mode from compose.yaml first.');
   const ports = listIn(found.get('ports'));
   if (!ports.every((port) => typeof port === 'string'))
-    throw refused(`Some ports of ${service} use the long syntax.`, 'Use the form "address:port:port" in its compose.yaml first.');
+    throw refused(`Some ports of ${service} use the long syntax.`, 'Use the form "address:port:port" in compose.yaml first.');
   const networks = sharedNetworks(found);
   const kept = { ports, ...(found.has('networks') && { networks: (found.toJSON() as { networks: unknown }).networks }) };
   found.delete('ports');
@@ -46,7 +46,7 @@ export function routeDirectly(text: string, file: string, service: string, value
   if (!isMap(kept))
     throw refused(
       `The configuration of ${service} before it was routed through a gateway is unknown.`,
-      'Add its ports to its compose.yaml, and remove network_mode.',
+      'Add the ports of the service to compose.yaml, and remove network_mode.',
     );
   const { ports = [], networks } = kept.toJSON() as { ports?: readonly string[]; networks?: unknown };
   found.delete('network_mode');
@@ -94,8 +94,8 @@ export function gatewayWith(text: string, file: string, service: string, { ports
       .find((one) => one !== port && (endsOf(one)[0] === host || endsOf(one)[1] === inside));
     if (taken !== undefined)
       throw refused(
-        `The gateway already publishes ${taken}, which conflicts with ${port}: components behind it share one network.`,
-        'Change one of them: the container port in the settings of the program, the published port with quarterdeck deploy.',
+        `The gateway already publishes ${taken}, which conflicts with ${port}, because components behind the gateway share one network.`,
+        'Change one of the ports: the container port in the settings of the program, the published port with quarterdeck deploy.',
       );
   }
   const wanted = [...new Set([...before, ...ports])];
@@ -149,7 +149,7 @@ function openService(text: string, file: string, name: string): { document: Docu
   const document = editableCompose(text, file);
   const found = document.getIn(['services', name]);
   if (isMap(found)) return { document, found };
-  throw new Fault('config.compose', `${file} has no service ${name}.`, 'Fix that file.', { where: { file } });
+  throw new Fault('config.compose', `${file} has no service ${name}.`, 'Fix the compose file.', { where: { file } });
 }
 
 const refused = (message: string, remedy: string): Fault => new Fault('refused.route', message, remedy);

@@ -95,7 +95,11 @@ describe('once a provider is deployed', () => {
 
   it('a consumer that was there first joins its network', () => {
     expect(of(deployment('llm-proxy', { compose: 'services: {}' }))).toEqual([
-      { component: 'llm-proxy', values: {}, why: 'llm-proxy connects to http://model-runtime:11434, but is not on a network with it yet.' },
+      {
+        component: 'llm-proxy',
+        values: {},
+        why: 'llm-proxy connects to http://model-runtime:11434, but does not share a network with model-runtime yet.',
+      },
     ]);
     expect(of(deployment('llm-proxy', { compose: 'networks: {quarterdeck-model-runtime: {external: true}}' }))).toEqual([]);
   });
@@ -106,7 +110,7 @@ describe('once a provider is deployed', () => {
     expect(proposal).toEqual({
       component: 'tv-automation',
       values: {},
-      why: 'tv-automation can use it, but is not on a network with it yet.',
+      why: 'tv-automation can use torrent-client, but does not share a network with torrent-client yet.',
     });
     expect(client('networks: {quarterdeck-torrent-client-second: {external: true}}')).toHaveLength(1);
     expect(client('networks: {quarterdeck-torrent-client: {external: true}}')).toEqual([]);
@@ -124,7 +128,11 @@ describe('once a provider is deployed', () => {
 
   it('a portal without a directory is offered it, by name', () => {
     expect(consumerProposals(entry('ldap-directory'), [deployment('sso-portal')], catalog)).toEqual([
-      { component: 'sso-portal', values: { LDAP_URL: 'ldap://ldap-directory:3890' }, why: 'sso-portal can use it: LDAP_URL is not set.' },
+      {
+        component: 'sso-portal',
+        values: { LDAP_URL: 'ldap://ldap-directory:3890' },
+        why: 'sso-portal can use ldap-directory, but LDAP_URL is not set.',
+      },
     ]);
   });
 });

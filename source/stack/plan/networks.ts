@@ -77,8 +77,10 @@ export function consumerProposals(provider: CatalogEntry, deployments: readonly 
       // `quarterdeck-media-server` is not named by `quarterdeck-media-server-second`.
       const isJoined = deployment.compose.split(/[^\w-]+/).includes(networkOf(provider.id));
       const join = (what: string) =>
-        isJoined ? [] : [{ component: entry.id, values: {}, why: `${entry.id} ${what}, but is not on a network with it yet.` }];
-      if (use.field === undefined) return join('can use it');
+        isJoined
+          ? []
+          : [{ component: entry.id, values: {}, why: `${entry.id} ${what}, but does not share a network with ${provider.id} yet.` }];
+      if (use.field === undefined) return join(`can use ${provider.id}`);
       const variable = variableOf(entry, use.field);
       if (variable === undefined) return [];
       const current = valueInForce(entry, use.field, deployment.env);
@@ -87,8 +89,8 @@ export function consumerProposals(provider: CatalogEntry, deployments: readonly 
       if (current !== '' && !namesLoopback(current)) return [];
       const why =
         current === ''
-          ? `${entry.id} can use it: ${variable} is not set.`
-          : `${entry.id} connects to it at ${current}, which inside its container is the container itself.`;
+          ? `${entry.id} can use ${provider.id}, but ${variable} is not set.`
+          : `${entry.id} connects to ${provider.id} at ${current}, which inside the container is the container itself.`;
       return [{ component: entry.id, values: { [variable]: address }, why }];
     });
   });

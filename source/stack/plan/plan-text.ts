@@ -28,7 +28,7 @@ export function reviewOf(plan: Plan, findings: readonly Finding[]): Review {
     id: 'plan',
     title: `${verb} ${plan.component} on ${plan.engineName}`,
     sections: [...whatHappens(plan), ...plan.files.filter(isChange).map((file) => ({ title: fileTitle(file), lines: diffLines(file) }))],
-    findings: findings.map(({ remedy, ...finding }) => ({ ...finding, remedy: remedy?.label })),
+    findings: findings.map(({ remedy, owner: _, ...finding }) => ({ ...finding, remedy: remedy?.label })),
     summary: summaryOf([plan]),
     actions: [
       { id: 'apply', label: verb, blocked },
@@ -184,6 +184,6 @@ export function planJson(plan: Plan, findings: readonly Finding[], empty: boolea
       const change = !isChange(file) ? 'keep' : before === undefined ? 'create' : after === undefined ? 'delete' : 'change';
       return { path, change, touched, diff: withoutSecrets(diff.join('')) };
     }),
-    findings: findings.map(({ remedy: _, ...finding }) => finding),
+    findings: findings.map(({ remedy: _, owner: __, ...finding }) => finding),
   };
 }

@@ -207,8 +207,8 @@ describe('planDeploy', () => {
     });
     expect(plan.files.some(({ path }) => path.endsWith('notes.txt'))).toBe(false);
     expect(plan.notes).toEqual([
-      'llm-proxy/compose.yaml was changed by hand: only the required lines are changed.',
-      'llm-proxy/files/config.yaml was changed by hand: it is not changed.',
+      'llm-proxy/compose.yaml was changed by hand. Only the required lines are changed.',
+      'llm-proxy/files/config.yaml was changed by hand. It is kept unchanged.',
     ]);
     // A kept file stays the operator's: the next plan must not treat it as ours because it is in the record.
     const later = planDeploy(
@@ -354,8 +354,8 @@ describe('planRemove', () => {
     });
     expect(plan.files.map(({ path, after }) => [path, after])).toEqual([['llm-proxy/compose.yaml', undefined]]);
     expect(plan.notes).toEqual([
-      'llm-proxy/files/config.yaml is kept: it was changed by hand.',
-      'llm-proxy/files/extra.txt is kept: Quarterdeck did not write it.',
+      'llm-proxy/files/config.yaml is kept, because it was changed by hand.',
+      'llm-proxy/files/extra.txt is kept, because Quarterdeck did not write it.',
       'Volumes and their data are kept.',
     ]);
     expect(changes(plan)).toEqual({ litellm: 'remove', db: 'remove' });
@@ -365,7 +365,7 @@ describe('planRemove', () => {
     const existing = applied(planDeploy(request('llm-proxy')));
     const edited = applied(planDeploy(request('llm-proxy', existing, {}, { edited: { 'files/config.yaml': 'mine\n' } })), existing);
     const plan = planRemove({ entry: { id: 'llm-proxy' }, deployment: edited, engineName: 'nas', stackFolder: '/s', containers: [] });
-    expect(plan.notes[0]).toBe('llm-proxy/files/config.yaml is kept: it was changed by hand.');
+    expect(plan.notes[0]).toBe('llm-proxy/files/config.yaml is kept, because it was changed by hand.');
   });
 });
 

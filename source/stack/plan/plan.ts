@@ -106,8 +106,8 @@ function planFiles(request: PlanRequest) {
       ...((edited[path] !== undefined || (isOwned && path !== '.env' && !fresh)) && { edited: true }),
     });
     if (edited[path] !== undefined || !record || !isOwned) return;
-    const kept = before === after ? 'it is not changed' : fresh ? 'those changes are discarded' : 'only the required lines are changed';
-    notes.push(`${id}/${path} was changed by hand: ${kept}.`);
+    const kept = before === after ? 'It is kept unchanged' : fresh ? 'Those changes are discarded' : 'Only the required lines are changed';
+    notes.push(`${id}/${path} was changed by hand. ${kept}.`);
   };
   add('compose.yaml', deployment?.compose, rendered.compose);
   const isNeeded = Object.keys(answers.values).length > 0 || Object.keys(readEnv(rendered.env).values).length > 0;
@@ -200,7 +200,7 @@ function ownerNotes({ entry, containers, stackFolder }: PlanRequest): string[] {
     }),
   );
   const own = `${stackFolder}/${entry.id}`;
-  return [...folders].map((folder) => `Containers of this project were created from ${folder}: they are recreated from ${own}.`);
+  return [...folders].map((folder) => `Containers of this project were created from ${folder} and are recreated from ${own}.`);
 }
 
 interface RemoveRequest extends Pick<PlanRequest, 'deployment' | 'engineName' | 'stackFolder' | 'containers'> {
@@ -219,8 +219,8 @@ export function planRemove({ entry, deployment, engineName, stackFolder, contain
     if (text === undefined) continue;
     const path = `${id}/${inner}`;
     const written = record?.files[path];
-    if (written === undefined) notes.push(`${path} is kept: Quarterdeck did not write it.`);
-    else if (written !== hashOf(text) || record?.edited?.includes(path)) notes.push(`${path} is kept: it was changed by hand.`);
+    if (written === undefined) notes.push(`${path} is kept, because Quarterdeck did not write it.`);
+    else if (written !== hashOf(text) || record?.edited?.includes(path)) notes.push(`${path} is kept, because it was changed by hand.`);
     else files.push({ path, before: text, after: undefined, mode: 0o644, touched: false });
   }
   const deleted = `Volumes are deleted with all their data: ${volumes.join(', ')}.`;

@@ -45,14 +45,16 @@ export function proxyChanges(request: ProxyRequest): ProxyChanges {
   for (const host of hosts) {
     const problem = checkSiteName(host);
     if (problem !== undefined)
-      findings.push(blocking('site-name', `"${host}" is not a valid site name: ${problem}`, 'Choose another name, or leave it empty.'));
+      findings.push(blocking('site-name', `Invalid site name "${host}": ${problem}`, 'Choose another name, or leave the name empty.'));
     const other = deployments.find((one) => one.component !== entry.id && sitesOf(one, catalog).includes(host));
     if (other)
-      findings.push(blocking('site-taken', `The site ${host} belongs to ${other.component}.`, 'Choose another name for this component.'));
+      findings.push(
+        blocking('site-taken', `The site ${host} is already used by ${other.component}.`, 'Choose another name for this component.'),
+      );
   }
   if (!proxy) {
     const message = `No reverse proxy is deployed on this host, so nothing will be served at ${site}.`;
-    const advice = `Deploy ${proxyId}; this component's site is set up when it is deployed again.`;
+    const advice = `Deploy ${proxyId}, then deploy this component again to set up its site.`;
     if (site !== '') findings.push(warning('no-proxy', message, advice, { rule: 'R10', remedy: deployFirst(proxyId) }));
     return { files: [], after: [], findings };
   }
@@ -109,7 +111,7 @@ function siteOf(request: ProxyRequest, proxy: Deployment): Site | Finding {
     });
   const [upstream] = upstreamsOf(frontPort(entry)?.name);
   if (!upstream) {
-    const message = `${entry.id} publishes no port that a reverse proxy could serve.`;
+    const message = `${entry.id} publishes no port that a reverse proxy could forward to.`;
     return blocking('site-without-port', message, 'Leave the site name empty.');
   }
   const routes = (entry.site?.routes ?? []).map(({ path, port, otherwise }) => ({ path, upstreams: upstreamsOf(port, otherwise) }));
@@ -128,7 +130,7 @@ function siteOf(request: ProxyRequest, proxy: Deployment): Site | Finding {
   const portal = portalOf(portalEntry, publishedBy(portalEntry, deployed.env), deployed.env);
   if (portal) return { ...open, portal };
   const message = `${portalEntry.id} has no address that browsers can use.`;
-  return blocking('no-portal', message, `Set its field "${portalEntry.site?.portal}".`, { rule: 'R36' });
+  return blocking('no-portal', message, `Set the field "${portalEntry.site?.portal}" of ${portalEntry.id}.`, { rule: 'R36' });
 }
 
 function portalOf(entry: CatalogEntry, ports: readonly PlannedPort[], values: Values): Portal | undefined {
@@ -163,7 +165,7 @@ function put({ deployments, fresh }: ProxyRequest, proxy: Deployment, site: stri
   if (before === text) return [];
   const touched = before !== undefined && !isOurs(path, before, deployments);
   if (!touched || fresh) return [{ path, before, after: text, mode: 0o644, touched }];
-  const message = `The rule of ${site} was written by hand (${path}) and is not changed.`;
+  const message = `The rule for ${site} was written by hand (${path}) and is not changed.`;
   const advice = 'Check that the rule has the right port, or delete the file to recreate it.';
   findings.push(warning('site-by-hand', message, advice, { rule: 'R89' }));
   return [];
@@ -174,7 +176,7 @@ function take(proxy: Deployment, site: string, deployments: readonly Deployment[
   const before = proxy.files[pathOf(site)];
   if (before === undefined) return [];
   if (isOurs(path, before, deployments)) return [{ path, before, after: undefined, mode: 0o644, touched: false }];
-  const message = `The rule of ${site} was changed by hand (${path}) and is not deleted.`;
+  const message = `The rule for ${site} was changed by hand (${path}) and is not deleted.`;
   findings.push(warning('site-by-hand', message, 'Delete the file when it is no longer needed, then reload the proxy.'));
   return [];
 }

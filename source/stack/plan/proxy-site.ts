@@ -44,7 +44,7 @@ export function checkSiteName(name: string): string | undefined {
   const hasParts = name.split('.').every((part) => /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(part));
   if (hasParts && name.length <= 253 && !/(?:^|\.)\d+$/.test(name)) return undefined;
   if (/[^\u0000-\u007f]/.test(name)) return 'Use the ASCII form of the name, which starts with xn--.';
-  if (/[A-Z:/*]/.test(name)) return 'Use only the name, in lower case, without https://, a port, a path or a wildcard.';
+  if (/[A-Z:/*]/.test(name)) return 'Use only the host name, in lower case, without https://, a port, a path or a wildcard.';
   return 'Each part of a host name must have 1 to 63 letters, digits and dashes and must not start or end with a dash. The last part must not be a number.';
 }
 

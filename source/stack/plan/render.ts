@@ -132,7 +132,7 @@ const secret = /<(?:ADMIN_TOKEN|API_KEY|PASSWORD|SESSION_COOKIE)>/;
 const needs: Readonly<Record<string, string>> = {
   base_url: 'Set a port of the component, or a name at the reverse proxy.',
   host: 'Set a name at the reverse proxy: --set site=NAME.',
-  auth_url: 'Deploy the single sign-on portal first: its address is required here.',
+  auth_url: 'Deploy the single sign-on portal first, because its address is required.',
 };
 
 /** Throws `failed.placeholder` for one without a value, and for that of a secret: secrets are never written to a file. */
@@ -144,7 +144,7 @@ function resolvePlaceholders(text: string, values: Placeholders, file: string): 
       hidden.index,
       hidden[0],
       file,
-      'Read the secret from the environment: files of a component must not contain secrets.',
+      'Read the secret from the environment, because component files must not contain secrets.',
     );
   return text.replaceAll(address, (written, name: keyof Placeholders, offset: number) => {
     const value = values[name];

@@ -20,15 +20,18 @@ export function* checkExposure({ plan, entry }: PreflightContext): Iterable<Find
     const name = annotated?.name ?? `${port.container}/${port.protocol}`;
     const id = `exposure:${name}`;
     const message = `The port "${name}" would be published on ${isOwnAddress(port.address) ? 'all addresses of the host' : cleanLine(port.address)}`;
-    const remedy = setTo(annotated && bindVariable(annotated.name), '127.0.0.1', 'Publish it on 127.0.0.1');
+    const remedy = setTo(annotated && bindVariable(annotated.name), '127.0.0.1', 'Publish on 127.0.0.1');
     if (annotated?.host !== undefined && neverWide[entry.id] === annotated.host)
-      yield blocking(id, `${message}; it is for administration and stays on loopback.`, 'Publish it on 127.0.0.1.', { rule: 'R8', remedy });
+      yield blocking(id, `${message}; administration ports must stay on loopback.`, 'Publish the port on 127.0.0.1.', {
+        rule: 'R8',
+        remedy,
+      });
     else if (lacksLogin(entry)) {
-      const advice = 'Publish it on 127.0.0.1, behind the reverse proxy with the sign-on portal.';
+      const advice = 'Publish the port on 127.0.0.1, behind the reverse proxy with the sign-on portal.';
       yield blocking(id, `${message}, and this component has no login.`, advice, { rule: 'R42', remedy });
     } else if (needsHttps(entry) && port.protocol === 'tcp' && !annotated?.tls) {
-      const advice = 'Publish it on 127.0.0.1, behind the reverse proxy.';
-      yield blocking(id, `${message} without TLS: passwords could be read in transit.`, advice, { rule: 'R9', remedy });
+      const advice = 'Publish the port on 127.0.0.1, behind the reverse proxy.';
+      yield blocking(id, `${message} without TLS, so passwords could be read in transit.`, advice, { rule: 'R9', remedy });
     } else {
       const advice = 'Publish a port only if it must be reachable from the network.';
       yield warning(id, `${message}; it is meant for loopback only.`, advice, { rule: 'R7', remedy });

@@ -49,7 +49,7 @@ it('a file that only its program reads is named when somebody changes it, and no
     expect.objectContaining({
       id: 'config-unread',
       level: 'warning',
-      message: 'files/haproxy.cfg was not checked: only HAProxy itself can check it.',
+      message: 'files/haproxy.cfg was not checked, because only HAProxy can check it.',
       advice: 'Check the file after you apply the plan: quarterdeck config check load-balancer',
     }),
   ]);

@@ -13,7 +13,7 @@ export async function* checkConfigFile({ plan, entry }: PreflightContext): Async
     if (file.edited && configFile.verify)
       yield warning(
         'config-unread',
-        `${configFile.path} was not checked: only ${product.name} itself can check it.`,
+        `${configFile.path} was not checked, because only ${product.name} can check it.`,
         `Check the file after you apply the plan: quarterdeck config check ${entry.id}`,
       );
     return;

@@ -24,7 +24,7 @@ describe('room on the host', () => {
     search.plan = { services: [{ ...service, present: false }] };
     expect(await search.reported()).toEqual(['warning disk:/var']);
     search.programs['sh -c'] = df([400_000, '/srv/a b'], [9_000_000, '/var']);
-    expect((await search.finding('disk:/srv/a b'))?.message).toMatch(/^Only .* is free on \/srv\/a b of local\.$/);
+    expect((await search.finding('disk:/srv/a b'))?.message).toMatch(/^Only .* is free on \/srv\/a b \(local\)\.$/);
   });
 
   it('is asked for where the engine keeps its images, and compared with what the component needs', async () => {
@@ -254,7 +254,7 @@ describe('rootless engines', () => {
     one.facts = { kind: 'podman' };
     one.programs['systemctl show'] = 'UnitFileState=enabled\nExecStart={ argv[]=podman start --all --filter should-start-on-boot=true }\n';
     one.compose('services:\n  app:\n    image: small\n    depends_on: {db: {condition: service_healthy}}\n  db:\n    image: small\n');
-    expect((await one.finding('health-checks'))?.message).toMatch(/does not have: db would never become healthy/);
+    expect((await one.finding('health-checks'))?.message).toMatch(/does not have, so db would never become healthy/);
     one.devices['/run/systemd/system'] = 1;
     expect(await one.finding('health-checks')).toBeUndefined();
   });

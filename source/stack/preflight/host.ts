@@ -29,10 +29,10 @@ export async function* checkDisk(context: PreflightContext): AsyncIterable<Findi
   const pulls = plan.services.some(({ present }) => present !== true);
   // A deployed component already occupies its space.
   const wanted = context.deployment ? 0 : (sizeOf(entry.needs?.disk) ?? 0);
-  const advice = 'Free some space. Show disk usage: quarterdeck df. Remove unused items: quarterdeck prune';
+  const advice = 'Free disk space. To show disk usage: quarterdeck df. To remove unused items: quarterdeck prune';
   const filesystems = spaces.filter(({ mount }, index) => spaces.findIndex((other) => other.mount === mount) === index);
   for (const { path, freeBytes, mount } of filesystems) {
-    const free = `${bytesText(freeBytes)} is free on ${cleanLine(mount)} of ${cleanLine(host.name)}`;
+    const free = `${bytesText(freeBytes)} is free on ${cleanLine(mount)} (${cleanLine(host.name)})`;
     const isEngines = path === root || spaces.length === 1;
     if (freeBytes < leastFreeBytes) yield blocking(`disk:${mount}`, `Only ${free}.`, advice);
     else if (isEngines && freeBytes < wanted)
@@ -53,7 +53,7 @@ export async function* checkMemory(context: PreflightContext): AsyncIterable<Fin
   const least = sizeOf(entry.needs?.memory) ?? 0;
   if (memoryBytes < least) {
     const message = `${entry.id} requires ${bytesText(least)} of memory; the host has ${bytesText(memoryBytes)}.`;
-    yield warning('memory', message, 'Deploy the component on another host, or expect it to be killed for lack of memory.');
+    yield warning('memory', message, 'Deploy the component on another host; on this one, it may be killed when memory runs out.');
   }
   for (const model of modelsOf(entry, values)) {
     const size = modelSize(model);
@@ -114,10 +114,12 @@ export async function* checkDevices({ services, host, signal }: PreflightContext
     const message = `The host has no ${cleanLine(path)}${graphics ? ', so no graphics card can be used' : ''}.`;
     const remedy = setTo(variables[0], '/dev/null', 'Disable it');
     const effect = graphics ? 'the CPU is used instead' : 'the device is not used';
-    if (remedy) yield warning(id, message, `Set ${variables[0]}=/dev/null: ${effect}.`, { rule, remedy });
+    if (remedy) yield warning(id, message, `Set ${variables[0]}=/dev/null, so that ${effect}.`, { rule, remedy });
     else if (graphics)
-      yield warning(id, message, 'Remove it from compose.yaml: a container does not start if a device is missing.', { rule });
-    else yield blocking(id, message, 'Load its driver, or remove the device from compose.yaml.');
+      yield warning(id, message, 'Remove the device from compose.yaml, because a container does not start if a device is missing.', {
+        rule,
+      });
+    else yield blocking(id, message, 'Load the driver of the device, or remove the device from compose.yaml.');
   }
 }
 
@@ -141,7 +143,7 @@ async function nameFinding(context: PreflightContext, name: string, id: string):
   if (exitCode !== 0 || found.length === 0)
     return warning(
       id,
-      `The host cannot resolve ${site}, so browsers may not either.`,
+      `The host cannot resolve ${site}, so browsers may not be able to resolve it either.`,
       `Add ${site} to your DNS or hosts file, with an address of this host.`,
       { rule: 'R10' },
     );

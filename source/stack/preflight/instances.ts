@@ -14,7 +14,7 @@ export const isInstance = ({ id }: Finding): boolean => id.startsWith('instance:
 export const isForeignProject = ({ id }: Finding): boolean => id.startsWith('project:');
 
 export const instanceAdvice = (id: string): string =>
-  `Existing containers cannot be adopted yet, and a second instance would start without their data. Manage it with the tool that deployed it, or remove its containers first. For a second instance with its own data: quarterdeck deploy ${id} --second-instance`;
+  `Existing containers cannot be adopted yet, and a second instance would start without their data. Manage the component with the tool that deployed it, or remove the existing containers first. For a second instance with its own data: quarterdeck deploy ${id} --second-instance`;
 
 /** A second instance would start without the data of the first. Not checked for deployed components. */
 export async function* checkInstances(context: PreflightContext): AsyncIterable<Finding> {
@@ -63,7 +63,7 @@ async function* checkProject(context: PreflightContext): AsyncIterable<Finding> 
   yield blocking(
     `project:${cleanLine(plan.project)}`,
     `A compose project named ${plan.project} already exists on this host, in ${folder}: ${foreign.map(described).join(', ')}. Deploying would replace its containers and use its volumes.`,
-    'Existing containers cannot be adopted yet. Manage it with the tool that deployed it, or rename that project first.',
+    'Existing containers cannot be adopted yet. Manage that project with the tool that deployed it, or rename it first.',
   );
 }
 

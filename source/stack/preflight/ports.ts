@@ -38,7 +38,7 @@ export async function* checkPorts(context: PreflightContext): AsyncIterable<Find
     const owners = [...new Set(users.map(({ owner }) => cleanLine(owner)))].join(' and ');
     const moved = port.name === undefined || proposal === undefined ? undefined : String(proposal);
     yield blocking(`port-taken:${name}`, `Port ${port.host}/${port.protocol} (${name}) is in use by ${owners}.`, cleanLine(advice), {
-      rule: 'R88',
+      ...{ rule: 'R88', owner: owners },
       remedy: setTo(portVariable(port.name ?? ''), moved, `Use port ${moved}`),
     });
   }

@@ -72,7 +72,7 @@ describe('instances that were not deployed from here', () => {
       expect(await rss.finding('project:rss-reader')).toMatchObject({
         level: 'blocking',
         message: `A compose project named rss-reader already exists on this host, in /srv/rss-reader: container feeds (running; image ${other}; compose project rss-reader). Deploying would replace its containers and use its volumes.`,
-        advice: expect.stringMatching(/rename that project/),
+        advice: expect.stringMatching(/rename it first/),
       });
       // The stack's folder can be written in two ways.
       rss.devices['/srv/rss-reader'] = 1;
@@ -192,7 +192,7 @@ describe('ports (R88)', () => {
     proxy.listeners = [{ address: '::', port: 443, protocol: 'tcp', process: { pid: 1, name: 'caddy' } }];
     expect(await proxy.finding('port-taken:https')).toMatchObject({
       message: 'Port 443/tcp (https) is in use by reverse-proxy.',
-      advice: expect.stringMatching(/^reverse-proxy serves the same purpose: choose one of them/),
+      advice: expect.stringMatching(/^reverse-proxy serves the same purpose\. Use only one of these components/),
     });
   });
 
@@ -200,11 +200,11 @@ describe('ports (R88)', () => {
     const quic = fixture('quic-proxy');
     quic.deployments = [deployed('reverse-proxy')];
     expect((await quic.finding('port-taken:quic'))?.advice).toBe(
-      'Move it to 10443; reverse-proxy keeps 443. Update clients on other machines to use the new port.',
+      'Use port 10443 instead; reverse-proxy keeps 443. Update clients on other machines to use the new port.',
     );
     const siem = fixture('siem');
     siem.deployments = [deployed('reverse-proxy')];
-    expect((await siem.finding('port-taken:web'))?.advice).toBe('Move it to 10443; reverse-proxy keeps 443.');
+    expect((await siem.finding('port-taken:web'))?.advice).toBe('Use port 10443 instead; reverse-proxy keeps 443.');
   });
 
   it('one that another of its kind has is a choice between the two, whoever made that one', async () => {
@@ -216,7 +216,7 @@ describe('ports (R88)', () => {
     });
     expect(await filter.finding('port-taken:dns-udp')).toMatchObject({
       message: 'Port 53/udp (dns-udp) is in use by dns-filter-second.',
-      advice: expect.stringMatching(/^dns-filter-second serves the same purpose: choose one of them/),
+      advice: expect.stringMatching(/^dns-filter-second serves the same purpose\. Use only one of these components/),
     });
   });
 });

@@ -29,7 +29,7 @@ const checks: readonly PreflightCheck[] = [
   { id: 'setup-only', what: 'Settings for setup only', run: checkSetupOnly },
   { id: 'mtu', what: 'Tunnel packet size', run: checkMtu },
   { id: 'token-age', what: 'Token age', run: checkTokenAge },
-  { id: 'providers', what: 'Components it uses', run: checkProviders },
+  { id: 'providers', what: 'Connected components', run: checkProviders },
   { id: 'config-file', what: 'Configuration file', run: checkConfigFile },
   { id: 'compose', what: 'Compose command', run: checkCompose },
   { id: 'disk', what: 'Free space on the host', run: checkDisk },
@@ -62,6 +62,6 @@ async function ask({ id, what, run }: PreflightCheck, context: PreflightContext)
     context.signal.throwIfAborted();
     if (!(thrown instanceof Fault) && !isAbort(thrown)) throw thrown;
     const message = `${what} could not be checked: ${messageOf(thrown).replace(/\.$/, '')}.`;
-    return [warning(`unknown:${id}`, message, thrown instanceof Fault ? thrown.remedy : 'Try again, or check it yourself.')];
+    return [warning(`unknown:${id}`, message, thrown instanceof Fault ? thrown.remedy : 'Try again, or check this manually.')];
   }
 }

@@ -34,13 +34,13 @@ export function* checkHostNetwork({ facts, services, entry, composeTool }: Prefl
   if (composeTool?.kind === 'podman-compose' && /^(?:0\.|1\.0\.[0-3](?!\d))/.test(composeTool.version))
     yield blocking(
       isHost ? 'host-network' : 'joined-network',
-      `${entry.id} requires ${isHost ? 'the network of the host' : "the network of another component's container"}, which podman-compose ${composeTool.version} does not support.`,
+      `${entry.id} requires ${isHost ? 'the host network' : "the network of another component's container"}, which podman-compose ${composeTool.version} does not support.`,
       'Install Docker Compose v2, which also works with Podman, or podman-compose 1.0.6 or later.',
     );
   else if (isHost && facts.rootless && facts.kind === 'docker')
     yield warning(
       'host-network',
-      `${entry.id} requires the network of the host, but rootless Docker isolates it: it cannot reach loopback ports of the host, and its own ports cannot be reached.`,
+      `${entry.id} requires the host network, but rootless Docker isolates containers from it. The component cannot reach loopback ports on the host, and its own ports cannot be reached.`,
       'Run the component in rootful Docker or in Podman.',
       { rule: 'R16' },
     );
@@ -54,8 +54,8 @@ export async function* checkHealthChecks({ facts, host, services, composeTool, s
   if (awaited.length === 0 || (await host.files.facts('/run/systemd/system', signal))) return;
   yield blocking(
     'health-checks',
-    `Podman runs health checks with systemd, which this host does not have: ${awaited.join(', ')} would never become healthy.`,
-    'Boot the host with systemd, or use podman-compose, which does not wait.',
+    `Podman runs health checks with systemd, which this host does not have, so ${awaited.join(', ')} would never become healthy.`,
+    'Boot the host with systemd, or use podman-compose, which does not wait for health checks.',
   );
 }
 
@@ -79,14 +79,14 @@ async function restartFinding({ facts, hostFacts, host, signal }: PreflightConte
   if (!/^UnitFileState=enabled/m.test(output))
     return warning(
       'restart-service',
-      'Containers do not start after a restart of the host: the service podman-restart is not enabled.',
-      `Enable it: systemctl ${flag}enable ${unit}`,
+      'Containers do not start after a restart of the host, because the service podman-restart is not enabled.',
+      `Enable the service: systemctl ${flag}enable ${unit}`,
       { rule: 'R5', remedy: { kind: 'run', label: 'Enable podman-restart', argv: [...systemctl, 'enable', unit] } },
     );
   if (/unless-stopped|should-start-on-boot|needs-restart/.test(output)) return undefined;
   return warning(
     'restart-policy',
-    'The service podman-restart of this Podman only starts containers with the policy always, but these have unless-stopped.',
+    'The podman-restart service of this Podman version starts only containers with the restart policy always, but these containers have unless-stopped.',
     `Add --filter restart-policy=unless-stopped to its ExecStart: systemctl ${flag}edit ${unit}`,
     { rule: 'R5' },
   );
@@ -100,7 +100,7 @@ async function lingerFinding({ facts, hostFacts, host, signal }: PreflightContex
   if (exitCode === 0 && /^Linger=yes/m.test(text(stdout))) return undefined;
   return warning(
     'linger',
-    'Containers of this user stop when the user logs out, and do not start with the host: lingering is disabled.',
+    'Containers of this user stop when the user logs out, and do not start with the host, because lingering is disabled.',
     'Enable lingering: loginctl enable-linger',
     { rule: 'R5', remedy: { kind: 'run', label: 'Enable lingering', argv: ['loginctl', 'enable-linger'] } },
   );
@@ -132,8 +132,8 @@ export async function* checkLabels({ facts, host, plan, entry, services, signal 
   if (shut.length === 0) return;
   yield warning(
     'selinux',
-    `SELinux is enforcing on this host, but ${cleanLine(shut.join(' and '))} ${shut.length === 1 ? 'is' : 'are'} not labelled for containers: Podman containers cannot read there.`,
-    `As root on the host: chcon -R -t container_file_t ${cleanLine(shellCommand(shut))}, and semanage fcontext to keep the labels after a relabelling`,
+    `SELinux is enforcing on this host, but ${cleanLine(shut.join(' and '))} ${shut.length === 1 ? 'is' : 'are'} not labelled for containers, so Podman containers cannot read there.`,
+    `As root on the host: chcon -R -t container_file_t ${cleanLine(shellCommand(shut))}. To keep the labels after a relabelling, also run semanage fcontext.`,
     { rule: 'R13' },
   );
 }

@@ -28,8 +28,8 @@ export async function* checkStorage(context: PreflightContext): AsyncIterable<Fi
     if (!apart) continue;
     yield warning(
       `downloads-apart:${apart.component}`,
-      `${entry.id} has its downloads in ${pathText(storage)}, but ${apart.component} has them in ${pathText(apart)}: they cannot find each other's files.`,
-      'Use the same host folder for both.',
+      `${entry.id} has its downloads in ${pathText(storage)}, but ${apart.component} has them in ${pathText(apart)}, so they cannot find each other's files.`,
+      'Use the same host folder for both components.',
       { rule: 'R27', remedy: setTo(storage.mount.variables[0], apart.mount.host, `Use ${pathText(apart)}`) },
     );
   }

@@ -15,7 +15,7 @@ export function* checkRequired({ plan, entry, secretsKnown, values }: PreflightC
     const required = entry.fields.some((field) => field.required && field.secret && variableOf(entry, field.name) === variable);
     if (what === 'missing' || (what === 'none' && required)) {
       const message = `The secret ${label} is required and has no value.`;
-      yield blocking(`secret-missing:${variable}`, message, 'Enter the secret, or generate it if the form offers that.');
+      yield blocking(`secret-missing:${variable}`, message, 'Enter or generate the secret in the form.');
     } else if (what === 'keep' && version !== undefined && secretsKnown[variable] === undefined)
       yield blocking(
         `secret-gone:${variable}`,
@@ -26,7 +26,8 @@ export function* checkRequired({ plan, entry, secretsKnown, values }: PreflightC
   for (const { name, required, secret, target, rule } of entry.fields) {
     const variable = variableOf(entry, name);
     if (!required || secret || target !== 'environment' || variable === undefined || valueInForce(entry, name, values) !== '') continue;
-    yield blocking(`field-missing:${variable}`, `The field "${name}" is required and has no value.`, rule ? `Set it: ${rule}.` : 'Set it.');
+    const advice = rule ? `Set the field: ${rule}.` : 'Set the field.';
+    yield blocking(`field-missing:${variable}`, `The field "${name}" is required and has no value.`, advice);
   }
 }
 
@@ -69,7 +70,7 @@ export function* checkWebhook(context: PreflightContext): Iterable<Finding> {
     if (url?.protocol === 'https:' && host !== '' && !isPrivateName(host)) continue;
     yield warning(
       `webhook:${variable}`,
-      `${variable} is ${value === '' ? 'not set' : value}: webhooks from the internet will not trigger.`,
+      `${variable} is ${value === '' ? 'not set' : value}, so webhooks from the internet will not arrive.`,
       'Use an https address with a public name of the reverse proxy or of a tunnel.',
       { rule: 'R53', remedy: setTo(variable, site === '' || isPrivateName(site) ? undefined : `https://${site}/`) },
     );
@@ -102,7 +103,7 @@ export function* checkMtu({ entry, values }: PreflightContext): Iterable<Finding
     if (!/(?:^|[^a-z])mtu$/i.test(name) || !(value > tunnelMtu)) continue;
     yield warning(
       `mtu:${name}`,
-      `"${name}" is ${value}: with the tunnel header, large packets exceed the usual 1500 bytes and are dropped.`,
+      `"${name}" is ${value}. With the tunnel header, large packets exceed the usual 1500 bytes and are dropped.`,
       `Use ${tunnelMtu}, or less if the path has a smaller MTU, or clamp the MSS.`,
       { rule: 'R77', remedy: setTo(variableOf(entry, name), String(tunnelMtu)) },
     );
@@ -123,7 +124,7 @@ export function* checkTokenAge(context: PreflightContext): Iterable<Finding> {
     yield blocking(
       `token-age:${variable}`,
       `"${field.name}" is valid for ${field.validFor} only, and ${madeMs === undefined ? 'its age is unknown' : `was stored ${agoText(nowMs - madeMs)}`}.`,
-      'Get a new one just before you deploy.',
+      'Get a new token just before you deploy.',
       { rule: 'R76' },
     );
   }

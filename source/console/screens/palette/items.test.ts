@@ -37,9 +37,9 @@ test('without letters it offers flows for the selected component alone', () => {
 });
 
 test.each([
-  ['mesh nodes', 'List the nodes of the mesh'],
-  ['List the nodes of the mesh', 'List the nodes of the mesh'],
-  ['list the users of the mesh', 'List the users of the mesh'],
+  ['mesh nodes', 'List mesh nodes'],
+  ['List mesh nodes', 'List mesh nodes'],
+  ['list mesh users', 'List mesh users'],
   ['API keys of the mesh', 'List the API keys of the mesh control server'],
 ])('what is typed as it stands in the help comes first: %s', (query, title) => {
   const base = sampleSnapshot();

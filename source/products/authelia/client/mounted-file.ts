@@ -66,11 +66,8 @@ export class MountedFile {
         : await this.#running.engine.writer(grant).exec(this.#running.container.id, ['sh', '-c', insideScript, path], { stdin: content });
     if (outcome.exitCode === 0) return;
     const words = cleanLine(new TextDecoder().decode(outcome.stderr).trim().split('\n').at(-1) ?? '').replace(/\.$/, '');
-    throw new Fault(
-      'failed.file',
-      `${this.shown} was not written: ${words || `the program exited with code ${outcome.exitCode}`}.`,
-      'Check its permissions and the free space.',
-    );
+    const message = `${this.shown} was not written: ${words || `the write command exited with code ${outcome.exitCode}`}.`;
+    throw new Fault('failed.file', message, 'Check the permissions of the file and the free disk space.');
   }
 
   /** Saves a copy beside the stack, readable only by the operator, and keeps the last ten copies of each file. */

@@ -48,7 +48,7 @@ function rootOf(text: string): JsonObject {
     throw new Fault(
       'config.portal',
       `The configuration of the portal cannot be read: ${cleanLine(messageOf(error)).replace(/[.:]?$/, '')}.`,
-      'Check it: quarterdeck exec COMPONENT -- authelia config validate',
+      'Validate the configuration: quarterdeck exec COMPONENT -- authelia config validate',
     );
   }
   return all.map((document) => mapOf(document.toJS())).reduce(merged, {});

@@ -66,13 +66,13 @@ describe('the users file', () => {
     const rules = { caseInsensitive: true, byEmail: true };
     expect(usersProblems([], rules)).toEqual(['The file has no users.']);
     expect(usersProblems([{ ...one, name: 'Ida', email: 'a@b' }], rules)).toEqual([
-      'Ida is not in lower case, which search.case_insensitive requires.',
+      'The name Ida must be lower case, because search.case_insensitive is true.',
     ]);
     const same = [
       { ...one, name: 'ida', email: 'A@b' },
       { ...one, name: 'noor', email: 'a@B' },
     ];
-    expect(usersProblems(same, rules)).toEqual(['ida and noor have the same address, which search.email forbids.']);
+    expect(usersProblems(same, rules)).toEqual(['ida and noor have the same mail address, which search.email does not allow.']);
     expect(usersProblems([{ ...one, name: 'ida', email: '', digest: 'secret' }], rules)).toEqual(['The password of ida is not a hash.']);
   });
 });

@@ -128,8 +128,11 @@ export class SsoPortal {
 function refused(what: string, outcome: ExecOutcome): Fault {
   const words = said(outcome);
   if (/unknown (?:command|flag|shorthand)/i.test(words))
-    return failed(`This release of the portal cannot ${what}.`, 'Update it: bans require 4.39, security keys 4.38.');
-  return failed(`The portal could not ${what}: ${words || `its command exited with code ${outcome.exitCode}`}.`, 'Check its log.');
+    return failed(`This version of Authelia cannot ${what}.`, 'Update Authelia. Bans require version 4.39 or later, security keys 4.38.');
+  return failed(
+    `The portal could not ${what}: ${words || `its command exited with code ${outcome.exitCode}`}.`,
+    'Check the log of the portal.',
+  );
 }
 
 /** Sends the request that a proxy sends before it lets a request through, without a login. */

@@ -85,15 +85,15 @@ function unplaced(document: Document.Parsed<ParsedNode>): Fault {
   return new Fault(
     'config.portal',
     `Cannot find where to insert a rule in the configuration: ${why}.`,
-    'Add the rule by hand: quarterdeck edit COMPONENT files/configuration.yml',
+    'Add the rule manually: quarterdeck edit COMPONENT files/configuration.yml',
   );
 }
 
 export function ruleDomainProblem(domain: string): string | undefined {
   if (domain === '') return 'A host name is required.';
-  if (/^\*[^.]/.test(domain)) return `That matches nothing. Use *.${domain.slice(1)}`;
-  if (/^https?:\/\//.test(domain) || /[/:]/.test(domain)) return 'Use only the name, without https:// or a port.';
-  if (!/^(?:\*\.|\{user\}\.|\{group\}\.)?[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$/i.test(domain)) return 'Not a host name.';
+  if (/^\*[^.]/.test(domain)) return `This pattern matches nothing. Use *.${domain.slice(1)}`;
+  if (/^https?:\/\//.test(domain) || /[/:]/.test(domain)) return 'Use only the host name, without https:// or a port.';
+  if (!/^(?:\*\.|\{user\}\.|\{group\}\.)?[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$/i.test(domain)) return 'Enter a valid host name.';
   return undefined;
 }
 

@@ -34,7 +34,7 @@ export class UsersFile {
     if (error) {
       const why = cleanLine(messageOf(error)).replace(/\.$/, '');
       const line = text.slice(0, error.pos[0]).split('\n').length;
-      throw refused(`The users file cannot be read: ${why}.`, 'Fix it first; the portal cannot read it either.', line);
+      throw refused(`The users file cannot be read: ${why}.`, 'Fix the file first; the portal cannot read it either.', line);
     }
     if (!isMap(this.#document.get('users', true)))
       throw refused('The users file has no map "users".', 'Add a map "users" with one entry for each user.', 1);
@@ -118,11 +118,13 @@ export function usersProblems(users: readonly PortalUser[], { caseInsensitive, b
     if (digest === '') problems.push(`${shown} has no password.`);
     else if (!isDigest(digest)) problems.push(`The password of ${shown} is not a hash.`);
     if (caseInsensitive && name !== name.toLowerCase())
-      problems.push(`${shown} is not in lower case, which search.case_insensitive requires.`);
+      problems.push(`The name ${shown} must be lower case, because search.case_insensitive is true.`);
     if (byEmail && email !== '') {
       const same = users.filter((other) => other.email.toLowerCase() === email.toLowerCase());
       if (same.length > 1 && same[0]?.name === name)
-        problems.push(`${same.map((one) => cleanLine(one.name)).join(' and ')} have the same address, which search.email forbids.`);
+        problems.push(
+          `${same.map((one) => cleanLine(one.name)).join(' and ')} have the same mail address, which search.email does not allow.`,
+        );
     }
   }
   return problems;

@@ -27,10 +27,10 @@ export function parseBanTarget(text: string): BanTarget | string {
     const name = countryName(code);
     if (name !== undefined) return { scope: 'Country', value: code, shown: `${name} (${code})` };
     if (code === 'UK') return 'The code of the United Kingdom is GB.';
-    return `${code} is not a country code (ISO 3166: two letters, FR for France).`;
+    return `Unknown country code "${code}". Use two letters (ISO 3166), such as FR.`;
   }
-  if (/%/.test(written)) return 'Remove the zone (after the %).';
-  return `"${cleanLine(written).slice(0, 60)}" is not an address, range or country. Use 192.0.2.7, 192.0.2.0/24, 2001:db8::/32 or FR.`;
+  if (/%/.test(written)) return 'Remove the zone (% and the text after it).';
+  return `The target must be an address, a range or a country (192.0.2.7, 192.0.2.0/24, 2001:db8::/32 or FR), not "${cleanLine(written).slice(0, 60)}".`;
 }
 
 export function targetWords(target: Pick<BanTarget, 'scope' | 'value'>): readonly string[] {

@@ -27,7 +27,7 @@ export function alertReader(endpoint: HttpEndpoint, { login, password }: Machine
     unreachable: { code: 'unreachable.crowdsec', who, remedy: 'Check that the local API is running, and check its log.' },
     limits: { limitMs, limitBytes },
   });
-  const failed = (what: string) => new Fault('failed.crowdsec', `${who} ${what}.`, 'Check its log.');
+  const failed = (what: string) => new Fault('failed.crowdsec', `${who} ${what}.`, 'Check the CrowdSec log.');
   let known: { token: string; untilMs: number } | undefined;
 
   /** Returns the answer with the server's own words, cleaned; without any, with its status. */
@@ -42,8 +42,7 @@ export function alertReader(endpoint: HttpEndpoint, { login, password }: Machine
     const body = { machine_id: login, password, scenarios: [] };
     const { status, json, words } = await send({ method: 'POST', path: '/v1/watchers/login', json: body }, signal);
     const token = textOf(objectOf(json)?.['token']);
-    if (status !== 200 || !/^[\x21-\x7e]+$/.test(token))
-      throw failed(`did not accept the login of the machine ${cleanLine(login)}: ${words}`);
+    if (status !== 200 || !/^[\x21-\x7e]+$/.test(token)) throw failed(`rejected the login of the machine ${cleanLine(login)}: ${words}`);
     known = { token, untilMs: Date.now() + 3_600_000 - renewBeforeMs };
     return token;
   };
@@ -56,7 +55,7 @@ export function alertReader(endpoint: HttpEndpoint, { login, password }: Machine
       known = undefined;
       answer = await list();
     }
-    if (answer.status !== 200) throw failed(`did not list alerts: ${answer.words}`);
+    if (answer.status !== 200) throw failed(`did not return the alerts: ${answer.words}`);
     return answer.json;
   };
 }

@@ -33,11 +33,8 @@ export async function addBouncer(crowdsec: Crowdsec, grant: Grant, name: string)
   const { stdout } = await crowdsec.change(grant, ['bouncers', 'add', name, '-o', 'raw'], `add the bouncer ${name}`);
   const key = stdout.trim();
   if (/^[\x21-\x7e]{8,}$/.test(key)) return key;
-  throw new Fault(
-    'failed.crowdsec',
-    `The bouncer ${name} was added, but CrowdSec returned no key.`,
-    `Delete it and add it again: quarterdeck bouncers delete ${name}`,
-  );
+  const message = `The bouncer ${name} was added, but CrowdSec returned no key.`;
+  throw new Fault('failed.crowdsec', message, `Delete the bouncer and add it again: quarterdeck bouncers delete ${name}`);
 }
 
 export async function machinesOf(crowdsec: Crowdsec, signal: AbortSignal) {

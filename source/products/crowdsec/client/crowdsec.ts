@@ -87,8 +87,8 @@ export class Crowdsec {
     if (item !== undefined) {
       throw new Fault(
         'refused.allowlisted',
-        `${order.target.shown} was not banned: it is on an allowlist (${cleanLine(item)}).`,
-        'Remove the address from that list first, or ban it anyway with --bypass-allowlist.',
+        `${order.target.shown} was not banned, because it is in an allowlist (${cleanLine(item)}).`,
+        'Remove the address from the allowlist first, or pass --bypass-allowlist to ban it anyway.',
       );
     }
     throw this.refusal(answer, `ban ${order.target.shown}`);
@@ -130,12 +130,14 @@ export class Crowdsec {
     const words = refusalWords(answer);
     const unknown = /unknown (?:command|flag:?) "?([\w-]+)"?/.exec(words)?.[1];
     if (unknown !== undefined) {
-      const message = `CrowdSec in ${this.shown} is too old to ${what}: its cscli does not support ${unknown}.`;
+      const message = `CrowdSec in ${this.shown} is too old to ${what}; its cscli does not support ${unknown}.`;
       const remedy = unknown === 'allowlists' ? withoutAllowlists : 'Update CrowdSec: quarterdeck update COMPONENT';
       return new Fault('refused.version', message, remedy);
     }
     const isCutOff = /connection refused|no such host|dial tcp/i.test(words);
-    const remedy = isCutOff ? 'Check that the local API is running and that the hub is reachable from the host.' : 'Check its log.';
+    const remedy = isCutOff
+      ? 'Check that the local API is running and that the hub is reachable from the host.'
+      : 'Check the CrowdSec log.';
     return new Fault('failed.crowdsec', `CrowdSec could not ${what}: ${words || `cscli exited with code ${answer.exitCode}`}.`, remedy);
   }
 
@@ -185,8 +187,8 @@ export class Crowdsec {
   }
 
   #strange(what: string): Fault {
-    const message = `Cannot parse the ${what} of CrowdSec.`;
-    return new Fault('failed.crowdsec', message, 'Run the command with cscli, and report the problem with the CrowdSec version.');
+    const message = `Cannot parse the ${what} that CrowdSec returned.`;
+    return new Fault('failed.crowdsec', message, 'Run the command with cscli. Report this problem, and include the CrowdSec version.');
   }
 }
 

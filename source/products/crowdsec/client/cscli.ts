@@ -60,17 +60,14 @@ function answerOf({ exitCode, stdout, stderr, cut }: ExecOutcome, shown: string)
   const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
   const words = text(stderr);
   if (exitCode !== 0 && /^sudo: /m.test(words)) {
-    throw new Fault(
-      'refused.sudo',
-      `cscli of ${shown} requires root, and sudo prompts for a password.`,
-      'Log in as root, or allow sudo to run cscli without a password (NOPASSWD: /usr/bin/cscli).',
-    );
+    const message = `cscli for ${shown} requires root, and sudo prompts for a password.`;
+    throw new Fault('refused.sudo', message, 'Log in as root, or allow sudo to run cscli without a password (NOPASSWD: /usr/bin/cscli).');
   }
   if (cut) {
     throw new Fault(
       'failed.cscli',
-      `cscli of ${shown} printed more than ${outputLimitBytes / 1024 / 1024} MB.`,
-      'Narrow the query: one address, or without the shared lists.',
+      `cscli for ${shown} printed more than ${outputLimitBytes / 1024 / 1024} MB.`,
+      'Narrow the query: specify one address, or exclude shared lists.',
     );
   }
   return { exitCode, stdout: text(stdout), stderr: words };

@@ -38,7 +38,8 @@ export class HeadscaleApi {
   constructor(endpoint: HttpEndpoint, key?: string) {
     this.#http = new HttpClient(endpoint, termsOf(endpoint));
     if (key !== undefined && !/^[\x21-\x7e]+$/.test(key)) {
-      throw new Fault('usage.apiKey', 'Not an API key: it contains a space or a character not allowed in headers.', 'Copy it again.');
+      const message = 'The API key contains a space or a character that is not allowed in HTTP headers.';
+      throw new Fault('usage.apiKey', message, 'Copy the key again.');
     }
     this.endpoint = endpoint;
     this.#key = key;
@@ -53,7 +54,7 @@ export class HeadscaleApi {
       throw new Fault(
         'failed.mesh',
         `The control server returned more than ${limitBytes / 1024 / 1024} MB.`,
-        'Use the headscale command in its container instead.',
+        'Use the headscale command in the container instead.',
       );
     }
     const lines = status < 400 ? [] : linesOf(answer);
@@ -65,12 +66,12 @@ export class HeadscaleApi {
 const termsOf = ({ shown }: HttpEndpoint): HttpTerms => ({
   secrets: {
     what: 'the API key and every pre-auth key',
-    remedy: 'Publish its port on 127.0.0.1 only, and use https from other machines.',
+    remedy: 'Publish the port on 127.0.0.1 only, and use https from other machines.',
   },
   unreachable: {
     code: 'unreachable.mesh',
     who: `The control server ${shown}`,
-    remedy: 'Check that it is running. Connected nodes keep their connections.',
+    remedy: 'Check that the control server is running. Connected nodes keep their connections.',
   },
   limits: { limitMs, limitBytes },
 });
@@ -105,8 +106,8 @@ function notTaken(given: boolean): Fault {
   return new Fault(
     'refused.apiKey',
     given
-      ? 'The control server rejects the API key of this console: it has expired, was removed, or belongs to another server.'
+      ? 'The control server rejects the API key of this console, because the key expired, was removed, or belongs to another server.'
       : 'The control server requires an API key.',
-    'Create a new one: quarterdeck mesh access COMPONENT',
+    'Create a new API key: quarterdeck mesh access COMPONENT',
   );
 }

@@ -7,8 +7,8 @@ const meanings: readonly { says: RegExp; code?: FaultCode; message: string; reme
   {
     says: /update is disabled for modes other than/i,
     code: 'refused.policyFile',
-    message: 'its policy is in a file (policy.mode: file) and can only be changed there',
-    remedy: 'Edit the file and reload the server, or set policy.mode to database in its configuration.',
+    message: 'the policy is in a file (policy.mode: file) and can be changed only there',
+    remedy: 'Edit the file and reload the server, or set policy.mode to database in the configuration of the server.',
   },
   {
     says: /UNIQUE constraint|already exists|duplicate key/i,
@@ -16,43 +16,43 @@ const meanings: readonly { says: RegExp; code?: FaultCode; message: string; reme
     message: 'the name is already in use',
     remedy: 'Choose another name.',
   },
-  { says: /user not empty/i, message: 'the user still has nodes', remedy: 'Delete its nodes first: quarterdeck mesh node COMPONENT' },
+  { says: /user not empty/i, message: 'the user still has nodes', remedy: 'Delete the nodes first: quarterdeck mesh node COMPONENT' },
   {
     says: /cannot edit OIDC user/i,
     message: 'the user comes from the identity provider',
-    remedy: 'Change the user there: the change takes effect at the next login.',
+    remedy: 'Change the user in the identity provider. The change takes effect at the next login.',
   },
-  { says: /multiple users/i, message: 'several users match that name', remedy: 'Rename one of them first.' },
-  { says: /user not found/i, message: 'the user does not exist', remedy: 'List the users: quarterdeck mesh users COMPONENT' },
+  { says: /multiple users/i, message: 'several users match this name', remedy: 'Rename one of the users first.' },
+  { says: /user not found/i, message: 'the user does not exist', remedy: 'List users: quarterdeck mesh users COMPONENT' },
   {
     says: /registration cache|no pending auth session|node not found in cache/i,
-    message: 'no node is waiting with that key: it has expired, was already used, or the control server was restarted',
-    remedy: 'Log in on the node again, and use the new key that it shows.',
+    message: 'no node is waiting with this key, because it expired, was used, or the control server was restarted',
+    remedy: 'Log in on the node again, and use the new key that the node shows.',
   },
   {
     says: /node no longer exists|node not found/i,
     message: 'the node does not exist',
-    remedy: 'List the nodes: quarterdeck mesh nodes COMPONENT',
+    remedy: 'List nodes: quarterdeck mesh nodes COMPONENT',
   },
-  { says: /either tagged or owned by user/i, code: 'usage.mesh', message: 'a key requires a user or tags', remedy: 'Specify one.' },
+  { says: /either tagged or owned by user/i, code: 'usage.mesh', message: 'a key requires a user or tags', remedy: 'Add either.' },
   {
     says: /invalid or not permitted/i,
     message: 'the current policy does not list all of these tags under tagOwners',
-    remedy: 'Add them to the policy first: quarterdeck mesh edit-policy COMPONENT',
+    remedy: 'Add the tags to the policy first: quarterdeck mesh edit-policy COMPONENT',
   },
   {
     says: /cannot remove all tags/i,
     message: 'a tagged node must keep at least one tag',
-    remedy: 'To assign the node to a user, delete it and let it join again.',
+    remedy: 'To assign the node to a user, delete the node and let it join again.',
   },
   {
     says: /valid DNS label|invalid hostname/i,
     code: 'usage.mesh',
-    message: 'not a valid node name',
+    message: 'the node name is not valid',
     remedy: 'Use letters, digits and hyphens.',
   },
-  { says: /name is not unique/i, code: 'usage.mesh', message: 'another node already has that name', remedy: 'Choose another name.' },
-  { says: /record not found/i, message: 'the key does not exist', remedy: 'List the keys again.' },
+  { says: /name is not unique/i, code: 'usage.mesh', message: 'another node already has this name', remedy: 'Choose another name.' },
+  { says: /record not found/i, message: 'the key does not exist', remedy: 'List the keys again to see which exist.' },
 ];
 
 export function refusalOf({ status, words, lines }: MeshAnswer, what: string, version: MeshVersion): Fault {
@@ -70,12 +70,12 @@ export function refusalOf({ status, words, lines }: MeshAnswer, what: string, ve
     return new Fault(
       'refused.version',
       `Headscale ${version.shown} cannot ${what} over its API${aside}.`,
-      'Use its own command in the container: headscale --help',
+      'Use the headscale command in the container: headscale --help',
     );
   }
   return new Fault(
     'failed.mesh',
-    `Headscale did not ${what}: ${words === '' ? `it responded with status ${status}` : words.replace(/\.$/, '')}.`,
-    'Check its log.',
+    `Headscale did not ${what}: ${words === '' ? `the server responded with status ${status}` : words.replace(/\.$/, '')}.`,
+    'Check the log of the control server.',
   );
 }

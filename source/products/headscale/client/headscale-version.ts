@@ -18,12 +18,12 @@ export function meshVersionOf(reported: string | undefined): { shown: string; mi
       text === '' || text === '(unknown)'
         ? 'The control server does not report its version'
         : `The control server reports its version as "${text.slice(0, 40)}"`;
-    return { shown: 'unknown', minor: usual, note: `${said}: the API of 0.${usual} is used.` };
+    return { shown: 'unknown', minor: usual, note: `${said}, so the API of 0.${usual} is used.` };
   }
   const shown = text.replace(/^v/, '');
   const isNewer = Number(found[1]) > 0 || Number(found[2]) > newest;
   if (!isNewer && Number(found[2]) >= oldest) return { shown, minor: Number(found[2]) };
   const minor = isNewer ? newest : oldest;
   const range = isNewer ? `newer than supported (up to 0.${newest})` : `older than supported (0.${oldest} or later)`;
-  return { shown, minor, note: `Headscale ${shown} is ${range}: the API of 0.${minor} is used; failed requests are reported.` };
+  return { shown, minor, note: `Headscale ${shown} is ${range}. The API of 0.${minor} is used, and failed requests are reported.` };
 }

@@ -64,7 +64,7 @@ export class Headscale {
     };
     const made = mapOf(mapOf(await this.#ask('create a pre-auth key', 'POST', 'preauthkey', { json }, grant.signal))['preAuthKey']);
     const secret = made['key'];
-    if (typeof secret !== 'string' || secret === '') throw strange('The control server created a key but did not return it.');
+    if (typeof secret !== 'string' || secret === '') throw strange('The control server created a pre-auth key but did not return it.');
     return { secret, key: keyOf(made) };
   }
 
@@ -96,8 +96,8 @@ export class Headscale {
   /** Disables expiry: the node never has to log in again. */
   async keepNode(grant: Grant, node: MeshNode): Promise<void> {
     if (!this.#since(29)) {
-      const message = `Nodes that never expire require Headscale 0.29 or later; this is ${this.version.shown}.`;
-      throw new Fault('refused.version', message, 'Update Headscale one minor version at a time, with a backup before each.');
+      const message = `Nodes that never expire require Headscale 0.29 or later; this server runs ${this.version.shown}.`;
+      throw new Fault('refused.version', message, 'Update Headscale one minor version at a time, and back up before each update.');
     }
     const request = this.#wished({ disableExpiry: true });
     await this.#ask(`keep ${node.name}`, 'POST', `node/${encodeURIComponent(node.id)}/expire`, request, grant.signal);
@@ -217,7 +217,7 @@ export class Headscale {
   #good(answer: MeshAnswer, what: string): unknown {
     if (answer.status >= 400) throw refusalOf(answer, what, this.version);
     if (answer.status !== 200 || typeof answer.json !== 'object' || answer.json === null)
-      throw strange(`The response of ${this.api.endpoint.shown} is not from a control server (status ${answer.status}).`);
+      throw strange(`${this.api.endpoint.shown} did not respond like a control server (status ${answer.status}).`);
     return answer.json;
   }
 }

@@ -33,10 +33,10 @@ describe('API keys', () => {
 
   test.each([
     ['', /Type an API key/],
-    ['hskey-auth-abcdefghijkl-x', /nodes join with it/],
+    ['hskey-auth-abcdefghijkl-x', /which only nodes use/],
     ['hskey-api-abcdefghijkl-***', /shown once/],
     ['hskey-api-abcdefghijkl-short', /incomplete/],
-    ['what?', /Not an API key/],
+    ['what?', /API keys start with/],
   ])('%j is none', (text, why) => {
     expect(apiKeyProblem(text)).toMatch(why);
   });
@@ -90,7 +90,7 @@ describe('keys under which nodes wait', () => {
   });
 
   test.each([
-    ['', /Paste what the client shows/],
+    ['', /Paste the registration/],
     [`hskey-auth-abcdefghijkl-${'x'.repeat(64)}`, /pre-auth key/],
     ['https://mesh.example.org/register/', /No registration key/],
   ])('%j holds none', (text, why) => {
@@ -101,9 +101,9 @@ describe('keys under which nodes wait', () => {
 test('tags are split at commas and blanks, and looked at one by one', () => {
   expect(tagsOf(' tag:a,tag:b  tag:a ')).toEqual(['tag:a', 'tag:b']);
   expect(tagProblem('tag:a')).toBeUndefined();
-  expect(tagProblem('server')).toMatch(/tags start with "tag:"/);
+  expect(tagProblem('server')).toMatch(/must start with "tag:"/);
   expect(tagProblem('tag:Server')).toMatch(/lower case/);
-  expect(tagProblem('tag:1')).toMatch(/must start with a letter/);
+  expect(tagProblem('tag:1')).toMatch(/must have a letter after/);
 });
 
 describe('versions', () => {

@@ -17,12 +17,12 @@ export function apiKeyPrefix(key: string): string | undefined {
 export function apiKeyProblem(text: string): string | undefined {
   const key = text.trim();
   if (key === '') return 'Type an API key, or press Esc to cancel.';
-  if (key.startsWith('hskey-auth-')) return 'This is a pre-auth key: nodes join with it. The console requires an API key.';
+  if (key.startsWith('hskey-auth-')) return 'This is a pre-auth key, which only nodes use. The console requires an API key.';
   if (/\*{3}$/.test(key)) return 'This is a key prefix. The full key was shown once, when it was created.';
   if (apiKeyPrefix(key) !== undefined) return undefined;
   return key.startsWith('hskey-api-')
     ? 'The key is incomplete: "hskey-api-" must be followed by 12 characters, a hyphen and 64 characters.'
-    : 'Not an API key: API keys start with "hskey-api-" or contain a dot.';
+    : 'API keys start with "hskey-api-" or contain a dot.';
 }
 
 export function isListedAs(key: string, listed: string): boolean {
@@ -52,17 +52,17 @@ export function registrationKeyOf(text: string): string | undefined {
 }
 
 export function registrationProblem(text: string): string | undefined {
-  if (text.trim() === '') return 'Paste what the client shows, or press Esc to cancel.';
+  if (text.trim() === '') return 'Paste the registration that the client shows, or press Esc to cancel.';
   if (registrationKeyOf(text) !== undefined) return undefined;
   return /hskey-auth-/.test(text)
-    ? 'This is a pre-auth key: a node that uses it joins without registration.'
-    : 'No registration key found: it is the last part of the address that the client shows.';
+    ? 'This is a pre-auth key; nodes that use it join without registration.'
+    : 'No registration key found. It is the last part of the address that the client shows.';
 }
 
 export function tagProblem(tag: string): string | undefined {
-  if (!tag.startsWith('tag:')) return `"${tag}" is not a tag: tags start with "tag:", for example tag:server.`;
-  if (tag !== tag.toLowerCase()) return `"${tag}": tags are written in lower case.`;
-  if (!/^tag:[a-z][^\s,]*$/.test(tag)) return `"${tag}": the name after "tag:" must start with a letter.`;
+  if (!tag.startsWith('tag:')) return `Tags must start with "tag:", such as tag:server, not "${tag}".`;
+  if (tag !== tag.toLowerCase()) return `Tags must be lower case, not "${tag}".`;
+  if (!/^tag:[a-z][^\s,]*$/.test(tag)) return `Tags must have a letter after "tag:", not "${tag}".`;
   return undefined;
 }
 
