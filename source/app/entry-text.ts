@@ -286,9 +286,9 @@ function programText({ argv, service }: { argv: readonly string[]; service: stri
 
 const targetTexts: Readonly<Record<Field['target'], string>> = {
   environment: '',
-  config: 'set in its configuration file',
+  config: 'set in the configuration file',
   command: 'set in its command',
-  credential: 'stored for access',
+  credential: 'stored as a credential',
   proxy: 'set in the rule of the reverse proxy',
 };
 

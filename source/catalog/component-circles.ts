@@ -43,7 +43,7 @@ export function dependencyCircles(
     const message =
       more.length === 0
         ? `"${id}" and "${next}" depend on each other.`
-        : `Components depend on each other in a circle: ${[id, next, ...more, id].join(', ')}.`;
+        : `Circular dependency: ${[id, next, ...more, id].join(', ')}.`;
     return [{ id, index: own.get(id)?.dependsOn.indexOf(next) ?? 0, message }];
   });
 }

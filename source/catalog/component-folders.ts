@@ -59,7 +59,7 @@ export async function missing(file: string, remedy: string): Promise<CatalogProb
   const there = (await listOwnFolder(dirname(file))) ?? [];
   const other = otherNames[name]?.find((one) => there.some((entry) => entry.name === one));
   const broken = there.some((entry) => entry.name === name);
-  if (broken) return wholeFile(file, `${name} is a broken link.`, 'Create the file.');
+  if (broken) return wholeFile(file, `${name} is a broken link.`, 'Create the target of the link, or replace the link.');
   return wholeFile(file, `${name} is missing.`, other === undefined ? remedy : `Rename ${other} to ${name}.`);
 }
 

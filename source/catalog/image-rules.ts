@@ -42,7 +42,7 @@ export function tagProblem(
     return isOfVersion(tag, pin) ? undefined : [message, remedy];
   }
   if (tag === 'latest' || isExplained) return undefined;
-  const message = `The tag is ${tag ?? 'a digest'} instead of "latest", without a tagReason.`;
+  const message = `The image uses ${tag ?? 'a digest'} instead of the tag "latest", but has no tagReason.`;
   return [message, 'Use latest, or add tagReason to the service in component.yaml.'];
 }
 

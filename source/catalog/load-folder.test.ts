@@ -275,7 +275,7 @@ describe('loadFolder', () => {
       'probe.every',
       undefined,
       /is invalid: "1d"/,
-      /^Use a number and s or m, such as 30s\.$/,
+      /^Use a number followed by s or m, such as 30s\.$/,
     ],
     [
       'a row of a list',
@@ -407,7 +407,7 @@ describe('loadFolder', () => {
       'calls.count.ok',
       'checks[0].when',
       'expressions',
-      /"count" is used here, but never run/,
+      /"count" is used here, but is never run/,
       /calls: \[count\]/,
     ],
     [
@@ -419,7 +419,7 @@ describe('loadFolder', () => {
       'probe.states[0].state',
       'expressions',
       /never closed/,
-      /double a literal brace/,
+      /double literal braces/,
     ],
     [
       'a template that shows a secret',
@@ -451,7 +451,7 @@ describe('loadFolder', () => {
       'add\n',
       'probe.call',
       'call-users',
-      /only use calls that read/,
+      /use only read-only calls/,
       /reads: true/,
     ],
     [
@@ -463,7 +463,7 @@ describe('loadFolder', () => {
       'probe.call',
       'call-users',
       /must not log in/,
-      /auth none/,
+      /auth: none/,
     ],
     [
       'an operation that claims to read',
@@ -473,7 +473,7 @@ describe('loadFolder', () => {
       'read}',
       'operations[0].right',
       'call-users',
-      /changes something/,
+      /makes changes/,
       /operate/,
     ],
     [
@@ -484,7 +484,7 @@ describe('loadFolder', () => {
       '{id: add-note',
       'operations[0]',
       'call-users',
-      /has no consequences/,
+      /lists no consequences/,
       /consequences/,
     ],
     [
@@ -572,7 +572,7 @@ describe('loadFolder', () => {
       '{name: SIGNUPS',
       'fields[1]',
       'fields',
-      /no service of compose.yaml has SIGNUPS/,
+      /sets SIGNUPS, but no service in compose\.yaml uses/,
       /Did you mean "SIGNUP"/,
     ],
     [
@@ -638,7 +638,7 @@ describe('loadFolder', () => {
       'metrics',
       'ports.metrics',
       'ports',
-      /No port of compose.yaml is named "metrics"/,
+      /compose\.yaml has no port named "metrics"/,
       /web|METRICS_PORT/,
     ],
     [
@@ -671,7 +671,7 @@ describe('loadFolder', () => {
       '../other',
       'services.app.volumes[1]',
       'files',
-      /is outside the folder of the component/,
+      /is outside the component folder/,
       /files\//,
     ],
     [
@@ -704,7 +704,7 @@ describe('loadFolder', () => {
       '"mysqldump -p$DB_PASSWORD"',
       'backup[0].dump[2]',
       'backup',
-      /visible in the arguments/,
+      /visible in the process arguments/,
       /environment/,
     ],
     [
@@ -727,7 +727,7 @@ describe('loadFolder', () => {
       'configFile.rules[1].id',
       'call-users',
       /"port" is used twice/,
-      /Rename one of the two/,
+      /Change one of the two ids/,
     ],
     [
       'a dependency on nothing',
@@ -748,7 +748,7 @@ describe('loadFolder', () => {
       '"${WEB_BIND',
       'services.app.ports[0]',
       undefined,
-      /"web" is not a container port/,
+      /"web" is not a valid container port/,
       /Use/,
     ],
   ];
@@ -900,9 +900,9 @@ describe('loadFolder', () => {
     );
     expect(problems.map(({ file, message, remedy }) => `${file}: ${message} ${remedy}`)).toEqual([
       'a/component.yaml: component.yaml is missing. Rename component.yml to component.yaml.',
-      'b/component.yaml: component.yaml is missing. Add it beside compose.yaml; "quarterdeck catalog new" creates a draft.',
+      'b/component.yaml: component.yaml is missing. Add the file beside compose.yaml; "quarterdeck catalog new" creates a draft.',
       'notes/compose.yaml: compose.yaml is missing. Rename docker-compose.yml to compose.yaml.',
-      'only/component.yaml: component.yaml is missing. Add it beside compose.yaml; "quarterdeck catalog new" creates a draft.',
+      'only/component.yaml: component.yaml is missing. Add the file beside compose.yaml; "quarterdeck catalog new" creates a draft.',
     ]);
     await symlink('/nonexistent/component.yaml', join(folder, 'b', 'component.yaml'));
     const { problems: linked } = await loadFolder(folder, { own: true });
@@ -926,7 +926,7 @@ describe('loadFolder', () => {
     await symlink('..', join(folder, position, 'files', 'up'));
     const { problems } = await loadFolder(folder, { own: true });
     expect(problems).toMatchObject([
-      { message: expect.stringMatching(/deeper than 8 folders, or there are too many levels of symbolic links\.$/) },
+      { message: expect.stringMatching(/more than 8 folders deep, or has too many levels of symbolic links\.$/) },
     ]);
     const big = await load(
       { 'notes/component.yaml': `${soundComponent}${'#\n'.repeat(600_000)}`, 'notes/compose.yaml': soundCompose },

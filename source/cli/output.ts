@@ -65,7 +65,7 @@ export class Output {
     await nextTurn();
     if (!this.#failure) return;
     const message = `Cannot write the result: ${messageOf(this.#failure)}.`;
-    throw new Fault('failed.output', message, 'The command completed, but its output could not be written. Check its file or pipe.', {
+    throw new Fault('failed.output', message, 'The command completed, but its output could not be written. Check the output file or pipe.', {
       cause: this.#failure,
     });
   }

@@ -92,7 +92,7 @@ export function createConsoleOperator(
     lend: terminalLoans.lend,
     answer: (answer: Answer) => close()?.resolve(answer),
     dismiss: () =>
-      close()?.reject(new Fault('interrupted.cancelled', 'Cancelled. No further changes were made.', 'Run it again to continue.')),
+      close()?.reject(new Fault('interrupted.cancelled', 'Cancelled. No further changes were made.', 'Run the operation again to continue.')),
   } satisfies Operator & Record<string, unknown>;
 }
 

@@ -219,7 +219,7 @@ describe('ports', () => {
       '2 in conflict',
     );
     await screen.press('3', 'j');
-    await screen.sees('dns-filter-second uses the same port. Only one of them can have it.');
+    await screen.sees('dns-filter-second uses the same port, but only one program can listen on it.');
   });
 
   test('lead to the component that owns them, also when a filter hid it', async () => {
@@ -738,7 +738,7 @@ describe('keys', () => {
   test('are the changed ones in sentences too', async () => {
     const screen = await openHarness({ keys: { filter: '|', zoom: '%' } });
     await screen.press('4', 'n');
-    await screen.sees('No search text: press | to enter one.');
+    await screen.sees('No search text. Press | to enter a text.');
     await screen.send('%');
     await screen.sees('% shows all panes');
   });

@@ -466,7 +466,7 @@ describe('a time', () => {
     await screen.press('T');
     await screen.type('15:00');
     await screen.press('enter');
-    await screen.sees('No log lines at that time or later.');
+    await screen.sees('No log lines at or after that time.');
   });
 });
 

@@ -183,7 +183,7 @@ describe('logs', () => {
         yield* runsOf([]);
       },
     });
-    expect(stderr.trimEnd().split('\n')).toEqual(['nas no longer responds.', 'nas is back.', 'nas no longer responds.']);
+    expect(stderr.trimEnd().split('\n')).toEqual(['nas no longer responds.', 'nas is reachable again.', 'nas no longer responds.']);
   });
 
   test('--all is every component', async () => {
@@ -424,7 +424,7 @@ describe('an end', () => {
       },
     });
     expect(stdout).toBe('one\ntwo\n');
-    expect(stderr).toBe('The engine is unreachable. Waiting for it.\nThe engine is back.\n');
+    expect(stderr).toBe('The engine is unreachable. Waiting for it.\nThe engine is reachable again.\n');
     expect(fleet.listeners.size).toBe(0);
   });
 

@@ -35,7 +35,7 @@ test('an ssh that hangs while it forwards a socket is ended, and the fault names
   const forwards = new Forwards({ name: 'nas', command, env, verifyAlive: vi.fn(), listening: vi.fn() }, folder, 'a');
   await isEnded(5_000, forwards.to({ socket: '/run/docker.sock' }, signal), {
     code: 'unreachable.forward',
-    message: 'ssh could not forward a connection to /run/docker.sock: it did not finish within 5 s and was stopped.',
+    message: 'ssh could not forward a connection to /run/docker.sock: the request did not finish within 5 s and was stopped.',
     remedy: /hosts check/,
   });
 });
