@@ -42,7 +42,7 @@ export function* checkBackup(draft: Draft): Generator<RuleFinding> {
       names.includes(item.service) &&
       !mounts.some(({ service, volume }) => service === item.service && volume === item.volume)
     )
-      yield inComponent([...path, 'service'], `The service "${item.service}" does not mount "${item.volume}".`, 'Use a service that mounts the volume.');
+      yield inComponent([...path, 'service'], `"${item.service}" does not mount "${item.volume}".`, 'Use another service.');
     const remedy = 'Pass the secret as an environment variable: PGPASSWORD="$POSTGRES_PASSWORD" pg_dump.';
     for (const kind of ['dump', 'restore'] as const) yield* secretArguments([...path, kind], item[kind], remedy);
   }

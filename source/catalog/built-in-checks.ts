@@ -29,7 +29,7 @@ function localhostChecks({ fields, services }: Pick<CatalogEntry, 'fields' | 'se
       when: `has(env.${name}) && namesLoopback(env.${name})`,
       level: 'error' as const,
       message: `${name} refers to localhost, which inside a container is the container itself.`,
-      remedy: 'Use the name of a service or component on a shared network, or the host name that the engine provides, such as host.docker.internal.',
+      remedy: 'Use the name of a service or component on a shared network, or the host name that the engine provides for the host itself.',
     }));
   });
 }

@@ -64,7 +64,7 @@ class Reader {
     for (const [name, value] of Object.entries(written ?? {})) {
       const service = objectOf(value);
       if (service) services.set(name, this.#service(name, service));
-      else if (value === null) this.#problem(['services', name], `The service "${name}" is empty.`, 'Add image: name:tag, or remove the service.');
+      else if (value === null) this.#problem(['services', name], `The service "${name}" is empty.`, 'Add an image, or remove the service.');
     }
     for (const service of services.values()) {
       for (const needed of service.dependsOn) {
@@ -133,7 +133,7 @@ class Reader {
     for (const [name, entry] of Object.entries(objectOf(value) ?? {})) {
       const at = [...path, name];
       if (typeof entry === 'boolean' || typeof entry === 'number') {
-        const why = typeof entry === 'boolean' ? 'boolean, which docker-compose 1.29 rejects here' : 'number, but environment values are strings';
+        const why = typeof entry === 'boolean' ? 'boolean, which docker-compose 1.29 rejects' : 'number, but the value must be a string';
         // 1.20 is the number 1.2, and TRUE is true: the original text counts.
         const written = this.document.scalar(at)?.written ?? String(entry);
         this.#problem(at, `${name} is a YAML ${why}.`, `Quote it: "${written}".`);

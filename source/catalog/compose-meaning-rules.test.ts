@@ -60,7 +60,7 @@ describe('a compose file of the right form', () => {
       'a duration that is none',
       deps,
       `${deps}    healthcheck: {interval: 30 s}\n`,
-      /^error 6:29 "30 s" is not a valid duration\. Use a number/,
+      /^error 6:29 "30 s" is not a valid duration\. Use numbers/,
     ],
   ])('has %s', async (_, from, to, expected) => {
     expect(await reported(from, to)).toEqual([expect.stringMatching(expected)]);
@@ -83,7 +83,9 @@ describe('a compose file of the right form', () => {
     expect(await said('number: 9999')).toEqual([
       'warning 12:64 The port "web" is 8300 in compose.yaml, which takes precedence over 9999. Remove number, which is only for ports that compose.yaml does not define.',
     ]);
-    expect(await said('container: 8080')).toEqual([expect.stringMatching(/^warning 12:67 The port "web" is 80 in compose\.yaml, .* over 8080\./)]);
+    expect(await said('container: 8080')).toEqual([
+      expect.stringMatching(/^warning 12:67 The port "web" is 80 in compose\.yaml, .* over 8080\./),
+    ]);
     expect(await said('number: 8300, container: 80')).toEqual([]);
   });
 

@@ -9,6 +9,7 @@ import type { RuleFinding } from './draft.ts';
  */
 
 export const python = 'docker-compose 1.29';
+const refused = `${python} rejects the whole file because it`;
 export const podman = 'podman-compose 1.0.3';
 const newer = 'Remove it, or use Docker Compose 2 or later on all hosts.';
 
@@ -85,14 +86,14 @@ export function* olderFindings(value: unknown, path: YamlPath = []): Generator<O
     const byPodman = podmanSays(at, inner);
     if (String(key).startsWith('x-')) {
       if (withoutExtensions.some((pattern) => fits(pattern, at)))
-        yield { path: at, part: 'key', message: `${python} rejects the whole file because it does not support ${String(key)} here.`, remedy };
+        yield { path: at, part: 'key', message: `${refused} does not support ${String(key)} here.`, remedy };
     } else if (firstFitting(newerKeys, at)?.has(String(key)) === true) {
       const also = byPodman === undefined ? '' : `, and ${byPodman}`;
-      const message = `${python} rejects the whole file because it does not support "${String(key)}" here${also}.`;
+      const message = `${refused} does not support "${String(key)}" here${also}.`;
       if (key !== 'include') yield { path: at, part: 'key', message, remedy };
     } else if (firstFitting(newerValues, at)?.(inner) === true) {
       const also = fits('services.*.env_file.*', at) ? `, and ${podman} fails` : '';
-      yield { path: at, part: 'value', message: `${python} rejects the whole file because it does not allow ${kindOf(inner)} here${also}.`, remedy };
+      yield { path: at, part: 'value', message: `${refused} does not allow ${kindOf(inner)} here${also}.`, remedy };
     } else {
       if (byPodman !== undefined) yield { path: at, part: 'key', message: `${byPodman}.`, remedy };
       yield* olderFindings(inner, at);

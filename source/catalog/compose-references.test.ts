@@ -57,7 +57,12 @@ describe('what compose.yaml names', () => {
       'dat: {}',
       /^13:9 "data" is not defined under the top-level volumes\. Did you mean "dat"\?$/,
     ],
-    ['no volumes at all', bottom, '', /^13:9 "data" is not defined under the top-level volumes\. Add it to compose\.yaml: volumes: \{data: \{\}\}\.$/],
+    [
+      'no volumes at all',
+      bottom,
+      '',
+      /^13:9 "data" is not defined under the top-level volumes\. Add it to compose\.yaml: volumes: \{data: \{\}\}\.$/,
+    ],
     [
       'volumes in a list',
       'volumes:\n  data: {}',
@@ -99,7 +104,12 @@ describe('what compose.yaml names', () => {
       '    dependson: [db]\n',
       /^5:5 "dependson" is not a usual service key in this catalog\. Did you mean "depends_on"\?$/,
     ],
-    ['an address that is none', 'WEB_BIND:-127.0.0.1', 'WEB_BIND:-127.0.0.999', /^7:9 Invalid port: "127\.0\.0\.999" is not a valid IP address/],
+    [
+      'an address that is none',
+      'WEB_BIND:-127.0.0.1',
+      'WEB_BIND:-127.0.0.999',
+      /^7:9 Invalid port: "127\.0\.0\.999" is not a valid IP address/,
+    ],
     ['a service without anything', 'volumes:\n  data', '  more:\nvolumes:\n  data', /^17:8 The service "more" is empty\. Add image/],
   ])('is told where it is %s', async (_, from, to, expected) => {
     expect(await reported(from, to)).toContainEqual(expect.stringMatching(expected));

@@ -114,7 +114,7 @@ function* neighbours({ compose }: Draft, service: ComposeService): Generator<Rul
 // biome-ignore lint/complexity/noExcessiveCognitiveComplexity: compose names files in three forms, by several keys
 function* besides(draft: Draft, file: JsonObject): Generator<RuleFinding> {
   if (file['include'] !== undefined)
-    yield inCompose(['include'], '"include" is not supported, because the included file would not be checked.', 'Copy its content into compose.yaml.', 'key');
+    yield inCompose(['include'], '"include" is not supported: its file would not be checked.', 'Copy the content of the file here.', 'key');
   const read: { path: YamlPath; file: unknown }[] = [];
   for (const kind of ['secrets', 'configs'])
     for (const [name, value] of Object.entries(mapOf(file[kind])))
@@ -134,7 +134,7 @@ function* besides(draft: Draft, file: JsonObject): Generator<RuleFinding> {
     if (source === '' || source === '.' || /^[/~]/.test(source) || source === '.env') continue;
     if (!source.startsWith('files/')) {
       const message = `${source} is not deployed; only compose.yaml and the files in files/ are.`;
-      yield inCompose(path, message, `Move it to ./files/${posix.basename(source)}.`);
+      yield inCompose(path, message, `Move the file to ./files/${posix.basename(source)}.`);
     } else if (!draft.files.has(source))
       yield inCompose(path, `${source} is missing from this folder.`, nearRemedy(source, draft.files, 'Add it.'));
   }

@@ -72,7 +72,7 @@ function* optionalServices(draft: Draft): Generator<RuleFinding> {
     const path = ['services', name];
     const optional = draft.component.services[name]?.optional ?? false;
     if (optional && profiles.length === 0)
-      yield inCompose(path, `The service "${name}" is optional, but always starts.`, 'Add the service to a profile: profiles: [name].', 'key');
+      yield inCompose(path, `The service "${name}" is optional, but always starts.`, 'Add profiles: [name].', 'key');
     if (!optional && profiles.length > 0)
       yield inComponent(path, `The service "${name}" starts only with a profile.`, 'Set optional: true.', 'key');
   }
@@ -178,6 +178,6 @@ function* healthcheck(value: JsonObject, path: readonly PropertyKey[]): Generato
   for (const key of durationKeys) {
     const written = value[key];
     if (typeof written === 'string' && !/^(?:\d+(?:\.\d+)?(?:ns|us|µs|ms|s|m|h))*$/.test(interpolate(written)))
-      yield inCompose([...path, key], `"${written}" is not a valid duration.`, 'Use a number and a unit without a space, such as 30s or 1m30s.');
+      yield inCompose([...path, key], `"${written}" is not a valid duration.`, 'Use numbers and units without spaces, such as 1m30s.');
   }
 }

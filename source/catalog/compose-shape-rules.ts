@@ -102,7 +102,7 @@ function* mistake(draft: Draft, all: readonly Mistake[], value: unknown): Genera
     return;
   }
   if (first.code === 'custom') {
-    yield warningIfOwn(draft, inCompose(path, `${python} rejects the whole file because this entry is duplicated.`, 'Keep one of the two.'));
+    yield warningIfOwn(draft, inCompose(path, `${python} rejects the whole file: duplicate entry.`, 'Keep one of the two entries.'));
     return;
   }
   const written = valueAt(value, path);

@@ -29,7 +29,7 @@ export function* checkDefaults(draft: Draft): Generator<RuleFinding> {
     const { field, index } = declared;
     const problem = preset === undefined || preset.value === '' || !fits(field) ? undefined : checkValue(field, preset.value);
     if (preset && problem !== undefined)
-      yield warning(inCompose(preset.path, `The default of ${name} is invalid: ${problem}`, 'Change the default or the type of the field.'));
+      yield warning(inCompose(preset.path, `The default of ${name} is invalid: ${problem}`, 'Change the default or the field type.'));
     if (field.default === undefined || (preset && sameText(preset.value, field.default))) continue;
     const path = ['fields', index, 'default'];
     const said = `The default of "${field.name}" is ${shownValue(String(field.default))} here`;

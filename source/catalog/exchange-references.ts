@@ -12,7 +12,7 @@ export function* checkExchange(draft: Draft): Generator<RuleFinding> {
     const path = ['provides', name, 'port'];
     const published = portsOf(draft).find((candidate) => portAnnotation(component, candidate)?.[0] === port);
     if (!published && ports.includes(port))
-      yield inComponent(path, `compose.yaml does not publish the port "${port}", so its number is unknown.`, 'Publish the port in compose.yaml.');
+      yield inComponent(path, `The number of the port "${port}" is unknown.`, 'Publish the port in compose.yaml.');
     else if (published) {
       givers.add(published.service);
       if (compose?.services.get(published.service)?.networkMode !== undefined) {
@@ -32,7 +32,7 @@ export function* checkExchange(draft: Draft): Generator<RuleFinding> {
       const message = `The field "${use.field}" is secret or does not set an environment variable.`;
       yield inComponent([...path, 'field'], message, 'Use a field with target: environment that is not secret.');
     }
-    if (use.component === component.id) yield inComponent([...path, 'component'], 'A component cannot use itself.', 'Use another component.');
+    if (use.component === component.id) yield inComponent([...path, 'component'], 'The component uses itself.', 'Use another component.');
     for (const [at, service] of (use.services ?? []).entries()) {
       if (compose?.services.get(service)?.networkMode !== undefined) {
         const message = `The service "${service}" sets network_mode, so it cannot join another network.`;

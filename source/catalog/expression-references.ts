@@ -78,7 +78,7 @@ function* checkExpression(
   }
   if (wanted === 'bool' && expression.type !== 'bool' && expression.type !== 'dyn') {
     yield {
-      ...inComponent(path, `This condition must be true or false, not a value of type ${expression.type}.`, 'Compare the expression with a value.'),
+      ...inComponent(path, `The condition must be true or false, not of type ${expression.type}.`, 'Compare the expression with a value.'),
       offset: shift,
     };
   }

@@ -32,7 +32,7 @@ function* secretsOutOfFiles({ component, compose }: Draft): Generator<RuleFindin
       if (operator === '-' && word !== '') yield inCompose(path, `The secret ${name} has a public default.`, isRequired(name));
     for (const { environment } of compose?.services.values() ?? []) {
       const written = environment.get(name);
-      if (written && !written.value.includes('$')) yield inCompose(written.path, `compose.yaml contains the value of the secret ${name}.`, isRequired(name));
+      if (written && !written.value.includes('$')) yield inCompose(written.path, `The secret ${name} is in plaintext.`, isRequired(name));
     }
   }
 }

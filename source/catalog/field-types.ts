@@ -103,13 +103,12 @@ const checks = {
   'ldap-filter': ofText((text) =>
     unless(filterEnd(text, 0) === text.length, 'must be an LDAP filter, such as (&(uid={input})(objectClass=person))'),
   ),
-  list: (value) =>
-    unless(itemsOf(value).length > 0 && itemsOf(value).every((item) => item !== ''), 'must be a comma-separated list'),
+  list: (value) => unless(itemsOf(value).length > 0 && itemsOf(value).every((item) => item !== ''), 'must be a comma-separated list'),
   // As the program parses it: one value with commas in it.
   'comma-separated-list': (value) =>
-    unless(typeof value === 'string' && value.split(',').every((item) => item.trim() !== ''), 'must be a comma-separated list without empty entries'),
+    unless(typeof value === 'string' && value.split(',').every((item) => item.trim() !== ''), 'must be a comma-separated list'),
   'list of ip-address': ofItems(isIp, 'addresses', 'not an IPv4 or IPv6 address'),
-  'cidr-list': ofItems(isCidr, 'networks', 'not a network, such as 10.8.0.0/24'),
+  'cidr-list': ofItems(isCidr, 'networks', 'not a network in CIDR notation, such as 10.8.0.0/24'),
   map: (value) => unless(isObject(value), 'must be names with values, such as {"10.1.0.1": ["192.0.2.1:4242"]}'),
   object: (value) => unless(isObject(value), 'must be an object, such as {"key": "value"}'),
   // As in Kubernetes: a request is never negative.
@@ -164,7 +163,7 @@ function checkUrl(text: string, schemes: readonly string[] | undefined): string 
   if (/\s/.test(text)) return 'must not contain spaces';
   const url = URL.parse(text);
   if (url === null) return 'is not a valid URL';
-  return unless(url.host !== '' || scheme === 'file' || scheme.startsWith('sqlite') || scheme === 'unix', 'must contain a host');
+  return unless(url.host !== '' || scheme === 'file' || scheme.startsWith('sqlite') || scheme === 'unix', 'must contain a host name');
 }
 
 function isHostname(text: string): boolean {

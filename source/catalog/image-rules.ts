@@ -43,7 +43,7 @@ export function tagProblem(
   }
   if (tag === 'latest' || isExplained) return undefined;
   const message = `The image uses ${tag ?? 'a digest'} instead of the tag "latest", but has no tagReason.`;
-  return [message, 'Use latest, or add tagReason to the service in component.yaml.'];
+  return [message, 'Use latest, or add a tagReason to the service in component.yaml.'];
 }
 
 /** `16-alpine` and `16.4` are of version 16, but not `160`. */

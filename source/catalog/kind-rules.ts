@@ -59,7 +59,7 @@ function* vectorSearch(draft: Draft): Generator<RuleFinding> {
       yield inCompose(['services', service.name, 'image'], message, 'Use the database image that the photo library documents.');
     } else if (draft.component.services[service.name]?.irreplaceable === undefined) {
       const message = `The service "${service.name}" requires this database image, but is not marked as irreplaceable.`;
-      yield inComponent(['services', service.name], message, 'Add irreplaceable: it has the vector-search extensions.', 'key');
+      yield inComponent(['services', service.name], message, 'Set irreplaceable to the reason, such as "has vector search".', 'key');
     }
   }
 }

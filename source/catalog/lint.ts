@@ -30,7 +30,7 @@ function* groupAndName({ component, folderName, groupName }: Draft): Generator<R
   if (!(groups as readonly string[]).includes(groupName))
     yield inComponent(['group'], `The folder "${groupName}" is not a known group.`, `Move this folder into one of ${groups.join(', ')}.`);
   else if (groupName !== component.group)
-    yield inComponent(['group'], `The group is "${component.group}", but the parent folder is "${groupName}".`, 'Use the group as the name of the parent folder.');
+    yield inComponent(['group'], `The group is "${component.group}", but the parent folder is "${groupName}".`, 'Rename one of the two.');
 }
 
 function* multipartFiles({ component }: Draft): Generator<RuleFinding> {

@@ -308,7 +308,7 @@ describe('loadFolder', () => {
       'fields[0].generator',
       undefined,
       /is invalid: "hexx:16"/,
-      /^Use base64:48.* or uuid\.$/,
+      /^Use base64:48 or hex:16.* or uuid\.$/,
     ],
     [
       'a service of a call that is not there',
@@ -910,7 +910,7 @@ describe('loadFolder', () => {
     await expect(loadFolder(join(folder, 'notes', 'component.yaml'), { own: true })).rejects.toMatchObject({
       code: 'catalog.missing',
       message: `${folder}/notes/component.yaml is a file, not a catalog folder.`,
-      remedy: `Use its folder: ${folder}/notes`,
+      remedy: `Use the parent folder: ${folder}/notes`,
     });
   });
 

@@ -48,7 +48,7 @@ function combine(addressText: string, hostText: string, containerText: string, p
   if (!container) return { problem: `"${containerText}" is not a valid container port` };
   const host = interpolate(hostText) === '' ? undefined : readRange(interpolate(hostText));
   if (host === undefined && interpolate(hostText) !== '') return { problem: `"${hostText}" is not a valid host port` };
-  if (host && host.length !== container.length && container.length !== 1) return { problem: 'the host and container ranges have different lengths' };
+  if (host && host.length !== container.length && container.length !== 1) return { problem: 'the port ranges have different lengths' };
   const address = interpolate(addressText).replace(/^\[(.*)\]$/, '$1');
   if (address !== '' && !isAddress(address.replace(/%.*/, ''))) return { problem: `"${address}" is not a valid IP address` };
   const name = nameOf(hostText);

@@ -284,7 +284,7 @@ function* checkCallUsers({ component }: Draft): Generator<RuleFinding> {
       const remedy = 'Use another call, or set reads: true if the call changes nothing in the product.';
       yield inComponent(path, `${who} can use only read-only calls, but "${name}" is not read-only.`, remedy);
     } else if (call.auth !== 'none')
-      yield inComponent(path, `${who} must not log in, because failed logins could lock accounts, but "${name}" does.`, 'Use a call with auth: none.');
+      yield inComponent(path, `${who} must not log in (failures could lock accounts), but "${name}" does.`, 'Use a call with auth: none.');
     else if (Object.values(call.inputs).some(({ required }) => required))
       yield inComponent(path, `${who} cannot prompt, but "${name}" requires inputs.`, 'Use a call without required inputs.');
   };

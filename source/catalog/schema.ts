@@ -13,7 +13,7 @@ import { stateId } from './state.ts';
  */
 
 const name = z.string().regex(/^[a-z][a-z0-9-]*$/, 'use lower case letters, digits and dashes, starting with a letter');
-const variable = z.string().regex(/^[A-Z][A-Z0-9_]*$/, 'use capital letters, digits and underscores, starting with a letter');
+const variable = z.string().regex(/^[A-Z][A-Z0-9_]*$/, 'use upper case letters, digits and underscores, starting with a letter');
 const lasting = (units: string, example: string) => {
   const words = units.replaceAll('|', ', ').replace(/, (?=\w+$)/, ' or ');
   return z.string().regex(new RegExp(`^\\d+(${units})$`), `use a number followed by ${words}, such as ${example}`);

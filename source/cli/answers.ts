@@ -95,7 +95,7 @@ export function unusedAnswers({ steps }: Answers): string[] {
 
 function secretInFile({ id, label }: Pick<Question, 'id' | 'label'>): Fault {
   const message = `${cleanLine(label)} is a secret. Secrets are not read from a file.`;
-  return new Fault('refused.secretAnswer', message, `Pipe the answers instead: --answers - (step "${cleanLine(id)}").`);
+  return new Fault('refused.secretAnswer', message, `Pipe the answer to step "${cleanLine(id)}" instead: --answers -`);
 }
 
 function unreadable(path: string, why: string): Fault {

@@ -39,7 +39,7 @@ const summaries: Readonly<Record<string, string>> = {
   clients: 'manage clients of the tunnel server',
   overlay: 'manage the CA and certificates of the overlay mesh',
   ingress: 'manage ingress rules of an outbound tunnel',
-  vulnerabilities: 'import scan reports, triage findings, show overdue ones',
+  vulnerabilities: 'import scan reports, triage findings, list overdue findings',
 };
 
 const headings = new Map(

@@ -42,7 +42,7 @@ export async function parseCommandLine(
   if (!ownsVersion(argv, flows)) program.version(version, '-V, --version', 'print the version');
   program
     .description(
-      'A console for a self-hosted stack of containers. Without a verb, opens the console, or prints the status if not in a terminal.',
+      'A console for a self-hosted stack of containers. Without a verb, opens the console, or prints the status outside a terminal.',
     )
     .usage('[options] [verb] [arguments]')
     .helpOption('-h, --help', 'print this help')
@@ -131,7 +131,7 @@ export async function parseCommandLine(
     .usage('[serve | incident [NAME]]')
     .summary('try the console on a simulated stack')
     .description(
-      'Opens the console on a practice stack: a simulated engine with a dozen components, in memory only. "serve" runs it without the console until it is stopped and prints its address; "incident" simulates a failure in a served stack.',
+      'Opens the console on a practice stack: a simulated engine with a dozen components, in memory only. "serve" runs the stack without the console until you stop it, and prints its address; "incident" simulates a failure in a served stack.',
     )
     .action((action: string | undefined, words: string[]) => {
       verb = 'practice';

@@ -90,7 +90,7 @@ export class TextSink implements ShownSink {
     } else if (!output.interactive) throw secretIntoPipe(label);
     else if (copyOnly) {
       output.copy(value);
-      output.note(`${cleanLine(label)} was sent to the clipboard of this terminal. Not every terminal supports this.`);
+      output.note(`${cleanLine(label)} was sent to the terminal clipboard. Not every terminal supports this.`);
     } else {
       const lines = cleanLines(value);
       const head = output.paint('strong', `${cleanLine(label)}:`);

@@ -210,7 +210,7 @@ export function createCommands({ filterHistory, runs, hostPrompts, quit, redraw,
     if (services.length < 2 || !next) return say('off', `${id} has only one service.`);
     store.update((state) => ({ services: { ...state.services, [key]: next.name } }));
     // Keys act on this service alone from now on, even when it is not on the screen.
-    say('off', `Service of ${id}: ${next.name} (${index + 1} of ${services.length})`);
+    say('off', `${id}: service ${next.name} (${index + 1} of ${services.length})`);
   }
 
   function turnShownTab(step: 1 | -1): void {

@@ -67,7 +67,7 @@ export function createFlowRuns({ app, store, ended, ...context }: Options) {
     throw new Fault('refused.notConfirmed', `Cancelled: ${title}`, 'Run the operation again and confirm it.');
   }
 
-  const stop = (id: number) => live.get(id)?.stop.abort(new Fault('interrupted.cancelled', 'Cancelled.', 'Run the operation again to continue.'));
+  const stop = (id: number) => live.get(id)?.stop.abort(new Fault('interrupted.cancelled', 'Cancelled.', 'Run the operation again.'));
 
   function begin(title: string, { where = '', command = '', engineName = '' } = {}) {
     const id = ++lastId;
@@ -122,7 +122,8 @@ export function createFlowRuns({ app, store, ended, ...context }: Options) {
       return hidden !== undefined;
     },
     close() {
-      for (const { stop } of live.values()) stop.abort(new Fault('interrupted.left', 'The console was closed.', 'Run the operation again.'));
+      const closed = new Fault('interrupted.left', 'The console was closed.', 'Run the operation again.');
+      for (const { stop } of live.values()) stop.abort(closed);
     },
   };
 }

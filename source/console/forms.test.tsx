@@ -200,7 +200,7 @@ describe('a form', () => {
     await screen.press('r');
     await screen.type('mail.lan');
     await screen.resize({ columns: 30, rows: 8 });
-    await screen.sees('enlarge it');
+    await screen.sees('Enlarge the');
     await screen.press('x', 'ctrl+s');
     await screen.resize({ columns: 80, rows: 24 });
     await screen.sees('mail.lan_');
@@ -423,7 +423,7 @@ describe('a secret that is shown', () => {
   test('is masked again afterwards, gone, and not copied any more', async () => {
     const screen = await openHarness({ size: { columns: 80, rows: 24 }, flows: { restart: reveal(0.05) } });
     await screen.press('r');
-    await screen.sees('The secret is masked. Run the operation again', '••••••••');
+    await screen.sees('Masked. Run the operation again', '••••••••');
     await screen.press('y');
     await screen.sees('The secret is masked again and was not copied.');
     expect(screen.copied).toEqual([]);

@@ -114,9 +114,9 @@ function atStage(view: ChainStageView, stages: readonly ChainStageView[], { comp
     if (cut)
       return found(
         'error',
-        `${member.id} has no network: ${cut.why}.`,
+        `${member.id} has no network: ${cut.why}`,
         cut.stale
-          ? `Reconnect it to the network: quarterdeck route ${member.id}`
+          ? `Reconnect the component to the network: quarterdeck route ${member.id}`
           : `Start the container whose network it uses. If that is not enough, run quarterdeck route ${member.id}.`,
       );
     const level = member.aside ? ('notice' as const) : ('error' as const);
@@ -127,7 +127,7 @@ function atStage(view: ChainStageView, stages: readonly ChainStageView[], { comp
       return found('warning', message, 'Check the engine: quarterdeck status');
     }
     if (member.state.severity !== 'error') return [];
-    return found(level, `${member.id} is running, but reports: ${component?.detail ?? member.state.label}`, `quarterdeck logs ${member.id}`);
+    return found(level, `${member.id} runs, but reports: ${component?.detail ?? member.state.label}`, `quarterdeck logs ${member.id}`);
   });
 }
 

@@ -206,7 +206,7 @@ export async function unpackLocal(
     if (folders.length + links.length + count.files === 0) {
       throw new Fault(
         'failed.archive',
-        `${count.skipped.join(', ')} is neither a file nor a folder.`,
+        `Cannot copy ${count.skipped.join(', ')}: not a file or folder.`,
         'Only files, folders and links can be copied.',
       );
     }

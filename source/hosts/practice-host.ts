@@ -139,9 +139,8 @@ export async function queryEngine(socketPath: string, method: 'GET' | 'POST', pa
     body = await text(answer);
   } catch (cause) {
     signal.throwIfAborted();
-    throw new Fault('unreachable.practice', 'The practice stack no longer responds.', 'Start the practice stack again: quarterdeck practice serve', {
-      cause,
-    });
+    const remedy = 'Start the practice stack again: quarterdeck practice serve';
+    throw new Fault('unreachable.practice', 'The practice stack no longer responds.', remedy, { cause });
   }
   if ((answer.statusCode ?? 500) < 300) return body;
   const { message = body } = (parsedJson(body) ?? {}) as { message?: unknown };

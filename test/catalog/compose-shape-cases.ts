@@ -90,7 +90,7 @@ export const inService: readonly ShapeCase[] = [
   { written: 'devices: [{source: /dev/a, target: /dev/b}]', refusal: 'the older', reported: /does not allow a map here/ },
   { written: 'ulimits: {nofile: "100", core: {soft: 1, hard: 2}}', refusal: 'nobody' },
   { written: 'ulimits: {nofile: {soft: 100}}', refusal: 'all' },
-  { written: 'cap_add: [NET_ADMIN, NET_ADMIN]', refusal: 'the older', reported: /this entry is duplicated/ },
+  { written: 'cap_add: [NET_ADMIN, NET_ADMIN]', refusal: 'the older', reported: /duplicate entry/ },
   { written: 'logging: {driver: json-file, option: {max-size: 10m}}', refusal: 'all' },
   { written: 'stop_signal: 2', refusal: 'all' },
   { written: 'init: true', refusal: 'nobody' },

@@ -165,7 +165,7 @@ describeSshd('a host key that is not known', () => {
     const shown = await fingerprint(sshd.folder);
     const declining = desk.open(['hosts', 'check', 'nas']);
     onTestFinished(async () => await declining.close());
-    await declining.sees('Is this its key?', seenMs);
+    await declining.sees('Is this the host key?', seenMs);
     await declining.sees(`ED25519 key fingerprint is ${shown}.`, seenMs);
     declining.type('perhaps\r');
     await declining.sees('Answer yes or no, or paste the fingerprint', seenMs);
@@ -175,7 +175,7 @@ describeSshd('a host key that is not known', () => {
 
     const comparing = desk.open(['hosts', 'check', 'nas']);
     onTestFinished(async () => await comparing.close());
-    await comparing.sees('Is this its key?', seenMs);
+    await comparing.sees('Is this the host key?', seenMs);
     comparing.type(`SHA256:${'A'.repeat(43)}\r`);
     await comparing.sees('The fingerprint does not match the host key.', seenMs);
     comparing.type(`${shown}\r`);
@@ -249,7 +249,7 @@ describeSshd('a host key that has changed', () => {
     terminal.type('yes\r');
     await terminal.sees('The text does not match "nas"', seenMs);
     terminal.type('nas\r');
-    await terminal.sees('Is this its key?', seenMs);
+    await terminal.sees('Is this the host key?', seenMs);
     expect(await readFile(file, 'utf8')).toBe(others);
     terminal.type(`${now}\r`);
     expect((await terminal.exit(seenMs)).code).toBe(0);

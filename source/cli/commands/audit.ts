@@ -100,7 +100,7 @@ function printTable(entries: readonly AuditEntry[], total: number, output: Outpu
     { heading: 'CHANGE', least: 14, paint: (cell: string) => output.paint('faint', cell) },
   ];
   output.table(columns, rows);
-  if (total > entries.length) output.line(output.paint('faint', `Showing the last ${entries.length} of ${total} entries. Use --all to show all of them.`));
+  if (total > entries.length) output.line(output.paint('faint', `The last ${entries.length} of ${total} entries. Show all: --all`));
 }
 
 /** Returns `project/component`, and the service or the lone container where the name alone is ambiguous. */
@@ -114,7 +114,7 @@ function subjectText({ component, host, project, service, containers }: AuditEnt
 }
 
 function damagedText(path: string): string {
-  return `Damaged parts of the audit log are kept in ${cleanLine(path)}. Check them, then delete that file.`;
+  return `Damaged parts of the audit log are kept in ${cleanLine(path)}. Check this file, then delete it.`;
 }
 
 function printReport({ path, entries, problems, unchecked, byKeyFile, keptIn, away, damaged }: AuditReport, output: Output): void {

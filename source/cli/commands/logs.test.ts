@@ -456,13 +456,13 @@ describe('an end', () => {
 describe('wrong words', () => {
   test.each([
     [[], 'requires a component'],
-    [['--all', 'password-vault'], 'Omit one of them'],
+    [['--all', 'password-vault'], 'Omit --all or the names'],
     [['pasword-vault'], 'Did you mean "password-vault"?'],
     [['rss-reader', '--service', 'databse'], 'Did you mean "database"?'],
     [['password-vault', '--tail', 'many'], '--tail must be a number'],
     [['password-vault', '--tail', '-1'], '--tail must be a number'],
     [['password-vault', '--since', 'soon'], '"soon" is not a time'],
-    [['password-vault', '--since', '10m', '--until', '1h'], '--until must be later than --since'],
+    [['password-vault', '--since', '10m', '--until', '1h'], '--until must not be earlier than --since'],
     [['password-vault', '--sicne', '10m'], 'Did you mean --since'],
   ])('%j', async (argv, sentence) => {
     const { exitCode, stderr, asked } = await run(argv);

@@ -29,8 +29,8 @@ export async function runLogsVerb(context: VerbContext, names: readonly string[]
   const tail = tailOf(flags);
   refuseRaw(context, flags);
   if (names.length === 0 && !flags.all)
-    throw usage('component', 'logs requires a component.', 'quarterdeck logs COMPONENT, or --all for all of them.');
-  if (names.length > 0 && flags.all) throw usage('all', '--all cannot be combined with component names.', 'Omit one of them.');
+    throw usage('component', 'logs requires a component.', 'Use quarterdeck logs COMPONENT, or quarterdeck logs --all.');
+  if (names.length > 0 && flags.all) throw usage('all', '--all cannot be combined with component names.', 'Omit --all or the names.');
 
   const { fleet, logs } = await context.app();
   const snapshot = await settleFleet(context, fleet);

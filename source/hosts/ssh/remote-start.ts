@@ -41,6 +41,6 @@ export function notStarted(host: string, { argv: [program = ''], cwd }: Program,
     noFolder
       ? `${program} cannot be started on ${host}: folder ${cwd} not found.`
       : `${program} cannot be started: program not found on ${host}.`,
-    noFolder ? 'Create the folder first.' : `Install ${program} on the host, or add it to the PATH of the shell that ssh starts.`,
+    noFolder ? 'Create the folder first.' : `Install ${program} on the host, or add its folder to the PATH of the shell that ssh starts.`,
   );
 }

@@ -33,7 +33,7 @@ const known: readonly Known[] = [
     shape: /REVOKED HOST KEY DETECTED|host key for \S+ is marked as revoked/,
     code: 'refused.hostKeyRevoked',
     says: (name) => `The host key of ${name} is marked as revoked on this machine. It may have been stolen.`,
-    remedy: (name) => `Generate a new host key on that machine, compare its fingerprint, and connect again: quarterdeck hosts check ${name}`,
+    remedy: (name) => `Generate a new host key on that machine, compare its fingerprint, then connect: quarterdeck hosts check ${name}`,
   },
   {
     shape: /Host key verification failed|No .* host key is known for|differs from the key for the IP address/,
@@ -44,7 +44,7 @@ const known: readonly Known[] = [
   {
     shape: /Permission denied \(([^)]*)\)/,
     code: 'refused.login',
-    says: (name, [, ways]) => `${name} refused the login. It accepts ${cleanLine(ways ?? '').replaceAll(',', ', ')}, but none of these methods worked.`,
+    says: (name, [, ways]) => `${name} refused the login. It accepts these methods: ${cleanLine(ways ?? '').replaceAll(',', ', ')}.`,
     remedy: (name) => `Check the user and the key: ssh ${name}`,
   },
   {

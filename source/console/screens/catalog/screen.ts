@@ -68,7 +68,7 @@ export const catalog: ListScreen<'catalog', (typeof keys)[number]['id'], Catalog
 
     function whereText(entry: CatalogEntry | undefined, present: ReadonlyMap<string, Severity>): string {
       if (!entry) return '';
-      return cleanLine(runLocation(entry, entries) ?? (present.has(entry.id) ? 'Already deployed.' : `Not deployed. Image: ${entry.image}`));
+      return cleanLine(runLocation(entry, entries) ?? (present.has(entry.id) ? 'Already deployed.' : `Not deployed. Image ${entry.image}`));
     }
 
     function drawEntry(entry: CatalogEntry, wanted: number, { theme, width, height }: View): Drawn {

@@ -244,7 +244,7 @@ export function createLogActions({ app, store, keymap, filterHistory, logs: view
     const next = all.findIndex((entry, position) => position > cursor && isMarked(entry));
     const target = next >= 0 ? next : all.findIndex(isMarked);
     if (target >= 0) goTo(withCursor(all, current, target, measured));
-    else say('off', marks.size === 0 ? `No line is marked. Press ${keymap.keyOf('mark')} to mark a line.` : 'None of the marked lines are shown.');
+    else say('off', marks.size > 0 ? 'None of the marked lines are shown.' : `No line is marked. ${keymap.keyOf('mark')} marks a line.`);
   }
 
   function save() {

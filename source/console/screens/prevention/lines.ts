@@ -101,7 +101,7 @@ export function countsText(view: PreventionView | undefined, look: PreventionLoo
   if (!view || view.state === 'asking') return '';
   if (look.tab === 'alerts') return numberText(view.alerts.length);
   const added = view.decisions.filter(({ origin }) => origin === 'cscli-import' || origin === 'console').length;
-  const own = `${numberText(view.decisions.length - added)}${added > 0 ? `, ${numberText(added)} imported` : ''}`;
+  const own = `${numberText(view.decisions.length - added)}${added > 0 ? ` and ${numberText(added)} imported` : ''}`;
   if (!look.shared) return `${own}, without shared lists`;
   return view.shared === undefined ? `${own}, fetching shared lists` : `${own} and ${numberText(view.shared.length)} from shared lists`;
 }

@@ -82,7 +82,8 @@ export const triage: ListScreen<'triage', (typeof keys)[number]['id'], TriageSta
         const { shows } = look();
         const row = list.chosen();
         const reported = [...scannerStates(snapshot.components).map(({ text }) => cleanLine(text)), ...watch.view().remarks];
-        const head = [`Vulnerabilities ${triageCounts(watch.view())}${shows === 'all' ? '' : `, only ${shows === 'late' ? 'overdue' : shows}`}.`, ...reported].join(' ');
+        const only = shows === 'all' ? '' : `, only ${shows === 'late' ? 'overdue' : shows}`;
+        const head = [`Vulnerabilities ${triageCounts(watch.view())}${only}.`, ...reported].join(' ');
         const total = rows().length;
         const lines = row ? [`${list.at() + 1} of ${total}: ${triageSentence(row, nowMs)}`] : emptyLines(view).map((line) => line.trim());
         return { lines: [head, ...lines], page: { height: spokenRows, total } };
