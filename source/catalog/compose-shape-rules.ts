@@ -143,5 +143,5 @@ function* unknownKey({ component }: Draft, path: YamlPath): Generator<RuleFindin
 function wordsOf(issue: Mistake): string {
   if (issue.code === 'invalid_type') return issue.expected === 'null' ? 'empty' : (kindWords[issue.expected] ?? issue.expected);
   if (issue.code === 'invalid_value') return `one of ${issue.values.join(', ')}`;
-  return issue.message.replace(/^Invalid \w+: must /, 'text that must ');
+  return issue.message.replace(/^Invalid \w+: must match /, 'text that matches ');
 }

@@ -24,7 +24,7 @@ const summaries: Readonly<Record<string, string>> = {
   secrets: 'list, set, rotate, export and import secrets',
   hosts: 'list, add, check and remove hosts reached over ssh',
   vault: 'log in; read, write and restore secrets; manage tokens, policies, AppRole, key shares, root tokens, snapshots',
-  mesh: 'manage nodes, users, keys and the policy of a mesh',
+  mesh: 'manage mesh nodes, users, keys and policy',
   allowlists: 'manage addresses that are never banned',
   bouncers: 'manage bouncers, which enforce the bans',
   machines: 'manage machines that report attacks',

@@ -219,7 +219,7 @@ describe('ports', () => {
       '2 in conflict',
     );
     await screen.press('3', 'j');
-    await screen.sees('dns-filter-second uses the same port, but only one program can listen on it.');
+    await screen.sees('dns-filter-second uses the same port. Only one of the two can use it.');
   });
 
   test('lead to the component that owns them, also when a filter hid it', async () => {

@@ -43,7 +43,7 @@ test('an ssh that hangs while it forwards a socket is ended, and the fault names
 test('an ssh that hangs while it reads the key of a host is ended', async () => {
   await isEnded(15_000, changedKey('nas', destination, programs(), signal), {
     code: 'unreachable.silent',
-    message: 'nas did not show its host key within 15 s.',
+    message: 'nas sent no host key within 15 s.',
     remedy: /ssh nas/,
   });
 });
