@@ -791,7 +791,7 @@ describe('panes', () => {
 
   test('a terminal that is too small says what it needs, and works again when it grows', async () => {
     const screen = await openHarness({ size: { columns: 40, rows: 10 } });
-    await screen.sees('This terminal has 40 x 10 characters.');
+    await screen.sees('This terminal has 40 x 10 characters,');
     await screen.press('s', 'x');
     expect(screen.app.started).toEqual([]);
     await screen.resize({ columns: 80, rows: 24 });

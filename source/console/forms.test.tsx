@@ -376,7 +376,7 @@ describe('long work', () => {
     await screen.sees('Pull the images', 'Esc hide');
     await screen.press('esc');
     await screen.misses('Pull the images');
-    await screen.sees(/2 at once, 32 % .*0 shows it/);
+    await screen.sees(/2 in parallel, 32 % .*0 shows it/);
     // Esc in the panes does not cancel a run that is meant to continue.
     await screen.press('esc');
     await screen.press('0');
@@ -440,7 +440,7 @@ describe('a secret that is shown', () => {
       },
     });
     await screen.press('r');
-    await screen.sees('Admin token was sent to the clipboard');
+    await screen.sees('Admin token was sent to the terminal clipboard');
     expect(screen.copied).toEqual(['geheim-123']);
     expect(screen.frame()).not.toContain('geheim');
   });

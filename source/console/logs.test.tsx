@@ -505,7 +505,7 @@ describe('saving', () => {
     screen.log(vault, ['one']);
     await screen.sees('one');
     await screen.press('W');
-    await screen.sees('This session is read-only: "Save log lines" is not available.');
+    await screen.sees('This session is read-only, so "Save log lines" is not available.');
     expect(screen.app.started).toEqual([]);
   });
 
