@@ -347,7 +347,7 @@ describe('a secret that is shown', () => {
   test('to be copied alone, goes to the clipboard and not onto the screen', () => {
     operatorWith().show({ ...secret, copyOnly: true });
     expect(stdout.text).toBe(`\x1b]52;c;${Buffer.from('geheim').toString('base64')}\x07`);
-    expect(stderr.text).toContain('Admin token was sent to the clipboard');
+    expect(stderr.text).toContain('Admin token was sent to the terminal clipboard');
   });
 });
 
