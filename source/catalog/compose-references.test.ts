@@ -90,7 +90,7 @@ describe('what compose.yaml names', () => {
     [
       'an env_file that does not come along',
       ...also('env_file: app.env'),
-      /^6:15 app\.env is not deployed; .* Move it to \.\/files\/app\.env\.$/,
+      /^6:15 app\.env is not deployed; .* Move the file to \.\/files\/app\.env\.$/,
     ],
     [
       'an env_file that is not there',
@@ -110,7 +110,7 @@ describe('what compose.yaml names', () => {
       'WEB_BIND:-127.0.0.999',
       /^7:9 Invalid port: "127\.0\.0\.999" is not a valid IP address/,
     ],
-    ['a service without anything', 'volumes:\n  data', '  more:\nvolumes:\n  data', /^17:8 The service "more" is empty\. Add image/],
+    ['a service without anything', 'volumes:\n  data', '  more:\nvolumes:\n  data', /^17:8 The service "more" is empty\. Add an image/],
   ])('is told where it is %s', async (_, from, to, expected) => {
     expect(await reported(from, to)).toContainEqual(expect.stringMatching(expected));
   });

@@ -65,7 +65,7 @@ describe('what components give to each other', () => {
       provides,
       'uses[0].field: The field "APP_SECRET" is secret or does not set an environment variable.',
     ],
-    ['itself', uses.replace('runtime', 'notes'), provides, 'uses[0].component: A component cannot use itself.'],
+    ['itself', uses.replace('runtime', 'notes'), provides, 'uses[0].component: The component uses itself.'],
     ['a service that is not there', uses.replace('}]', ', services: [web]}]'), provides, 'uses[0].services[0]: Unknown service "web".'],
     ['a port that is not there', '', provides.replace('port: web', 'port: api'), 'provides.api.port: Unknown port "api".'],
   ])('%s is told', async (_, notes, runtime, expected) => {

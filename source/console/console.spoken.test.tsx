@@ -24,7 +24,7 @@ test('logs are sentences: whose they are, whether they stand still, which line i
   await screen.press('esc', '/');
   await screen.type('disk');
   await screen.press('enter');
-  await screen.sees('Filter disk, hides other lines.');
+  await screen.sees('Filter disk hides other lines.');
   await screen.press('T');
   await screen.type('never');
   await screen.press('enter');

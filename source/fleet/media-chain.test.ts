@@ -173,11 +173,11 @@ describe('between download and import (R27, R55)', () => {
     const chain = await importer([bind('/srv/media/downloads', '/downloads', true), bind('/srv/media/movies', '/movies', true)]);
     expect(reported(chain)).toEqual([
       'warning download>import: movie-automation can only read the downloads of torrent-client, so it can copy them, but not hard-link or move them.',
-      'error import>scan: movie-automation cannot write to the library: /movies is mounted read-only.',
+      'error import>scan: movie-automation cannot write to the library, because /movies is mounted read-only.',
     ]);
     const client = await look({ ...sound, 'torrent-client': { ...net, mounts: [bind('/srv/media/downloads', '/downloads', true)] } });
     expect(reported(client)).toEqual([
-      'error download>import: torrent-client cannot write its downloads: /downloads is mounted read-only.',
+      'error download>import: torrent-client cannot write its downloads, because /downloads is mounted read-only.',
     ]);
   });
 
@@ -248,13 +248,17 @@ describe('ways between stages (R14, R15, R55)', () => {
       'torrent-client': routed,
       'vpn-client-gateway': { ...gateway, view: inState('failed') },
     });
-    expect(reported(stopped)).toEqual(['error download: torrent-client goes through vpn-client-gateway, which is not running (failed).']);
+    expect(reported(stopped)).toEqual([
+      'error download: torrent-client connects through vpn-client-gateway, which is not running (failed).',
+    ]);
     const down = await look({
       ...sound,
       'torrent-client': routed,
       'vpn-client-gateway': { ...gateway, view: { state: stateOf('tunnel down', 'error'), detail: 'The tunnel is down.' } },
     });
-    expect(reported(down)).toEqual(['error download: torrent-client goes through vpn-client-gateway, which reports: The tunnel is down.']);
+    expect(reported(down)).toEqual([
+      'error download: torrent-client connects through vpn-client-gateway, which reports: The tunnel is down.',
+    ]);
     expect(down.whole).toBe(false);
   });
 

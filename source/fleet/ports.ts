@@ -215,7 +215,7 @@ function conflictsOf(view: PortView, all: readonly PortView[]): string[] {
 function noteOf(view: PortView, engine: EngineFacts | undefined): string | undefined {
   if (view.component === undefined || !view.open || !engine) return undefined;
   if (view.exposure === 'loopback')
-    return loopbackLeaks(engine) ? 'before Docker 28, hosts on the same network segment can reach this loopback port' : undefined;
+    return loopbackLeaks(engine) ? 'Before Docker 28, hosts on the same network segment can reach this loopback port' : undefined;
   return !engine.rootless ? 'published: a firewall such as ufw or firewalld does not block it' : undefined;
 }
 

@@ -254,7 +254,7 @@ export function serviceState(
         outages.some(({ fromMs, untilMs }) => sinceMs > fromMs - outageBeforeMs && sinceMs < untilMs + outageAfterMs));
     // After a crash, Docker 20.10 records its own ending of leftovers as a requested stop, and leaves `unless-stopped` containers down.
     if (wentDownWithEngine)
-      return say('failed', `went down with the engine${when} and was not started again`, isUnseenEnd ? { sinceMs } : more);
+      return say('failed', `went down with the engine${when}, and was not started again`, isUnseenEnd ? { sinceMs } : more);
     if (bootedMs !== undefined && startedMs !== undefined && startedMs < bootedMs) {
       // The end of a container in a power cut is not recorded: then the known end belongs to an earlier run.
       const isEndRecorded = sinceMs !== undefined && sinceMs >= startedMs - eventDelayMs;

@@ -59,7 +59,11 @@ export const inService: readonly ShapeCase[] = [
     refusal: 'the older',
     reported: /and podman-compose 1\.0\.3 fails\. Use only the path/,
   },
-  { written: 'develop: {watch: [{path: ., action: rebuild}]}', refusal: 'the older', reported: /Remove develop, because images are not built/ },
+  {
+    written: 'develop: {watch: [{path: ., action: rebuild}]}',
+    refusal: 'the older',
+    reported: /Remove develop, because images are not built/,
+  },
   { written: 'gpus: all', refusal: 'the older', reported: /and podman-compose 1\.0\.3 ignores gpus\./ },
   { written: 'annotations: {a: b}', refusal: 'the older' },
   { written: 'uts: host', refusal: 'the older' },
