@@ -219,7 +219,7 @@ describe('ports', () => {
     expect(wide?.note).toContain('firewall');
     expect(ports([component('a', [published(80)])])[0]?.note).toContain('Before Docker 28');
     expect(ports([component('a', [published(80)])], [], { engine: { ...docker, version: '28.5.1' } })[0]?.note).toBeUndefined();
-    expect(engineNotes(docker).join(' ')).toMatch(/bypass the host firewall.*before 28/);
+    expect(engineNotes(docker).join(' ')).toMatch(/bypass the host firewall.*Before Docker 28/);
     expect(engineNotes({ ...docker, kind: 'podman', version: '5.8.0', rootless: true }).join(' ')).toContain('firewall applies');
   });
 });
