@@ -285,10 +285,10 @@ function programText({ argv, service }: { argv: readonly string[]; service: stri
 
 const targetTexts: Readonly<Record<Field['target'], string>> = {
   environment: '',
-  config: 'set in its configuration file',
-  command: 'set in the container command',
-  credential: 'stored for access',
-  proxy: 'set in the reverse proxy rule',
+  config: 'set in the configuration file',
+  command: 'set in its command',
+  credential: 'stored as a credential',
+  proxy: 'set in the rule of the reverse proxy',
 };
 
 function callMore({ auth, response, note, inputs }: Pick<Call, 'auth' | 'inputs' | 'response' | 'note'>): Part[] {

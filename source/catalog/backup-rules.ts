@@ -6,7 +6,7 @@ const secretArgument = /(?<![A-Z_]=["']?)\$\{?[A-Z_]*(?:PASSWORD|PASSWD|SECRET|T
 
 export function* secretArguments(path: YamlPath, argv: readonly string[] | undefined, remedy: string): Generator<RuleFinding> {
   const reported = argv?.findIndex((word) => secretArgument.test(word)) ?? -1;
-  if (reported >= 0) yield inComponent([...path, reported], 'A secret would be visible in the arguments of a program.', remedy);
+  if (reported >= 0) yield inComponent([...path, reported], 'A secret would be visible in the process arguments.', remedy);
 }
 
 /** The name in backups: a folder of the host has that of its target. */
@@ -31,26 +31,26 @@ export function* checkBackup(draft: Draft): Generator<RuleFinding> {
   const ids = new Set<string>();
   for (const [index, item] of component.backup.entries()) {
     const path = ['backup', index];
-    if (ids.has(item.id)) yield inComponent([...path, 'id'], `Two items have the id "${item.id}".`, 'Rename one of them.');
+    if (ids.has(item.id)) yield inComponent([...path, 'id'], `Two backup items have the id "${item.id}".`, 'Rename one of the items.');
     ids.add(item.id);
     if (!volumes.includes(item.volume)) yield unknown([...path, 'volume'], 'compose.yaml volume', item.volume, volumes);
     else if (covered.has(item.volume))
-      yield inComponent([...path, 'volume'], `"${item.volume}" has two items.`, 'Keep one: a volume is backed up once.');
+      yield inComponent([...path, 'volume'], `The volume "${item.volume}" has two backup items.`, 'Keep one item for each volume.');
     covered.add(item.volume);
     if (
       item.service !== undefined &&
       names.includes(item.service) &&
       !mounts.some(({ service, volume }) => service === item.service && volume === item.volume)
     )
-      yield inComponent([...path, 'service'], `"${item.service}" does not mount "${item.volume}".`, 'Use a service that mounts it.');
-    const remedy = 'Pass it in the environment of that program: PGPASSWORD="$POSTGRES_PASSWORD" pg_dump.';
+      yield inComponent([...path, 'service'], `"${item.service}" does not mount "${item.volume}".`, 'Use another service.');
+    const remedy = 'Pass the secret as an environment variable: PGPASSWORD="$POSTGRES_PASSWORD" pg_dump.';
     for (const kind of ['dump', 'restore'] as const) yield* secretArguments([...path, kind], item[kind], remedy);
   }
   const seen = new Set<string>();
   for (const { volume, path, inMemory } of mounts) {
     if (inMemory || covered.has(volume) || seen.has(volume)) continue;
     seen.add(volume);
-    const remedy = `Add it in component.yaml: backup: [{id: data, volume: ${volume}, method: stop}], or method: skip and why.`;
+    const remedy = `Add it to component.yaml: backup: [{id: data, volume: ${volume}, method: stop}], or use method: skip with why.`;
     yield warningIfOwn(draft, inCompose(path, `The volume "${volume}" has no backup method.`, remedy));
   }
 }

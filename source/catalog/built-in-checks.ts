@@ -29,7 +29,7 @@ function localhostChecks({ fields, services }: Pick<CatalogEntry, 'fields' | 'se
       when: `has(env.${name}) && namesLoopback(env.${name})`,
       level: 'error' as const,
       message: `${name} refers to localhost, which inside a container is the container itself.`,
-      remedy: 'Use the name of a service or component on a shared network, or the name that the engine provides for the host.',
+      remedy: 'Use the name of a service or component on a shared network, or the host name that the engine provides for the host itself.',
     }));
   });
 }
@@ -56,11 +56,11 @@ function exposureChecks(entry: Pick<CatalogEntry, 'auth' | 'group' | 'ports' | '
 }
 
 const withoutTls = {
-  message: 'The component is published beyond the host without TLS, so its traffic can be read on the network.',
-  remedy: 'Publish it on 127.0.0.1 and put it behind the reverse proxy.',
+  message: 'The component is published on the network without TLS, so its traffic can be read there.',
+  remedy: 'Publish the component on 127.0.0.1 and put it behind the reverse proxy.',
 };
 
 const withoutLogin = {
-  message: 'The component has no login and is published beyond the host.',
-  remedy: 'Publish it on 127.0.0.1 and put it behind the reverse proxy with a login.',
+  message: 'The component has no login and is published on the network.',
+  remedy: 'Publish the component on 127.0.0.1 and put it behind a reverse proxy that requires a login.',
 };

@@ -4,7 +4,7 @@ export const chainStages = ['release', 'request', 'download', 'import', 'scan'] 
 export type ChainStage = (typeof chainStages)[number];
 
 export const chainStageTitles: Readonly<Record<ChainStage, string>> = {
-  release: 'Release at an indexer',
+  release: 'Release on an indexer',
   request: 'Download request',
   download: 'Completed download',
   import: 'Import and rename',

@@ -20,5 +20,5 @@ await writeOwnFile('dist/catalog.json', writeCompiled(entries), { mode: 0o644, c
 const shape = z.toJSONSchema(componentSchema, { io: 'input', unrepresentable: 'any' });
 const descriptions = parseYaml((await readOwnFile('source/catalog/schema-descriptions.yaml')) ?? '') as Record<string, string>;
 const { missing, unused } = describeProperties(shape, descriptions);
-if (missing.length + unused.length > 0) throw new Error(`Descriptions of the schema: missing ${missing}; unused ${unused}`);
+if (missing.length + unused.length > 0) throw new Error(`Schema descriptions: missing ${missing}; unused ${unused}`);
 await writeOwnFile('dist/component.schema.json', `${JSON.stringify(shape, null, 2)}\n`, { mode: 0o644, chosen: true });

@@ -42,7 +42,7 @@ export function writeCompiled(entries: readonly CatalogEntry[]): string {
 export function readCompiled(bytes: Buffer): CatalogEntry[] {
   const [first = bytes, ...lines] = linesOf(bytes);
   const { schema, further, entries } = JSON.parse(first.toString('utf8')) as CompiledHead;
-  if (schema !== 2 || !Array.isArray(entries)) throw new Error('it has another version');
+  if (schema !== 2 || !Array.isArray(entries)) throw new Error('its format version is not supported');
   if (lines.length !== entries.length + 1) throw new Error('it is truncated');
 
   const rests = new WeakMap<object, Buffer | Record<string, unknown>>();

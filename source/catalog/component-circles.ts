@@ -41,9 +41,7 @@ export function dependencyCircles(
     if (first < 0 || circle.some((id) => Object.hasOwn(entryOf(id)?.justifies ?? {}, 'dependsOn'))) return [];
     const [id = '', next = id, ...more] = [...circle.slice(first), ...circle.slice(0, first)];
     const message =
-      more.length === 0
-        ? `"${id}" and "${next}" depend on each other.`
-        : `Components depend on each other in a circle: ${[id, next, ...more, id].join(', ')}.`;
+      more.length === 0 ? `"${id}" and "${next}" depend on each other.` : `Circular dependency: ${[id, next, ...more, id].join(', ')}.`;
     return [{ id, index: own.get(id)?.dependsOn.indexOf(next) ?? 0, message }];
   });
 }

@@ -22,7 +22,7 @@ export async function discover(folder: string, problems: CatalogProblem[]): Prom
   if (top === undefined) {
     const isFile = (await listOwnFolder(dirname(folder)))?.some(({ name, kind }) => name === basename(folder) && kind === 'file') ?? false;
     const message = isFile ? `${folder} is a file, not a catalog folder.` : `The catalog folder ${folder} does not exist.`;
-    const remedy = isFile ? `Use its folder: ${dirname(folder)}` : 'Check the path, or create the folder.';
+    const remedy = isFile ? `Use the parent folder: ${dirname(folder)}` : 'Check the path, or create the folder.';
     throw new Fault('catalog.missing', message, remedy, { where: { file: folder } });
   }
   const positions: ComponentFolder[] = [];
@@ -59,7 +59,7 @@ export async function missing(file: string, remedy: string): Promise<CatalogProb
   const there = (await listOwnFolder(dirname(file))) ?? [];
   const other = otherNames[name]?.find((one) => there.some((entry) => entry.name === one));
   const broken = there.some((entry) => entry.name === name);
-  if (broken) return wholeFile(file, `${name} is a broken link.`, 'Create the file.');
+  if (broken) return wholeFile(file, `${name} is a broken link.`, 'Create the target of the link, or replace the link.');
   return wholeFile(file, `${name} is missing.`, other === undefined ? remedy : `Rename ${other} to ${name}.`);
 }
 

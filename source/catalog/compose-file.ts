@@ -64,7 +64,7 @@ class Reader {
     for (const [name, value] of Object.entries(written ?? {})) {
       const service = objectOf(value);
       if (service) services.set(name, this.#service(name, service));
-      else if (value === null) this.#problem(['services', name], `The service "${name}" is empty.`, 'Add image: name:tag, or remove it.');
+      else if (value === null) this.#problem(['services', name], `The service "${name}" is empty.`, 'Add an image, or remove the service.');
     }
     for (const service of services.values()) {
       for (const needed of service.dependsOn) {
@@ -82,7 +82,7 @@ class Reader {
   #variables(): ComposeFile['variables'] {
     const uses = [...this.document.scalars()].flatMap(({ path, text }) => {
       const { error } = readInterpolation(text);
-      if (error) this.#problem(path, `${error.message}.`, 'Fix it: compose rejects the whole file.');
+      if (error) this.#problem(path, `${error.message}.`, 'Fix the variable, or compose rejects the whole file.');
       return variablesIn(text).map(({ name, operator, word }) => ({ name, operator, word, path }));
     });
     return Map.groupBy(uses, ({ name }) => name);
@@ -133,7 +133,7 @@ class Reader {
     for (const [name, entry] of Object.entries(objectOf(value) ?? {})) {
       const at = [...path, name];
       if (typeof entry === 'boolean' || typeof entry === 'number') {
-        const why = typeof entry === 'boolean' ? 'boolean, which compose rejects in an environment' : 'number; environment values are text';
+        const why = typeof entry === 'boolean' ? 'boolean, which docker-compose 1.29 rejects' : 'number, but the value must be a string';
         // 1.20 is the number 1.2, and TRUE is true: the original text counts.
         const written = this.document.scalar(at)?.written ?? String(entry);
         this.#problem(at, `${name} is a YAML ${why}.`, `Quote it: "${written}".`);
@@ -153,7 +153,7 @@ class Reader {
       }
       const { source, target, type, read_only: readOnly } = objectOf(entry) ?? {};
       if (typeof target !== 'string') {
-        this.#problem(at, 'This mount has no target.', 'Add the path inside the container as target.');
+        this.#problem(at, 'This mount has no target.', 'Set target to the path inside the container.');
         return [];
       }
       const inMemory = type === 'tmpfs';

@@ -28,7 +28,7 @@ describe('a compose file of the right form', () => {
       'a secret that nobody hands over',
       secret,
       '      APP_SECRET:',
-      /^error 9:7 APP_SECRET without a value is read from the environment of compose, .* Use APP_SECRET: \$\{APP_SECRET:\?kept by Quarterdeck, use/,
+      /^error 9:7 APP_SECRET without a value is read from the compose environment, .* Use APP_SECRET: \$\{APP_SECRET:\?kept by Quarterdeck, use/,
     ],
     [
       'a setting that nobody is asked for',
@@ -40,27 +40,27 @@ describe('a compose file of the right form', () => {
       'a service that is waited for, and never ends',
       '[db]',
       '{db: {condition: service_completed_successfully}}',
-      /^error 5:34 "app" would wait forever: "db" does not exit by itself\./,
+      /^error 5:34 "app" would wait forever, because "db" is not a one-shot service\./,
     ],
     ['a port twice', '  db:\n', '  db:\n    ports: ["127.0.0.1:8300:5432"]\n', /^error 15:13 Port 8300\/tcp is already used by "app"\./],
-    ['a name with a space', '  db:\n', '  my db:\n', /^error 14:3 "my db" cannot be the name of a service\./],
+    ['a name with a space', '  db:\n', '  my db:\n', /^error 14:3 "my db" is not a valid service name\./],
     [
       'networks and a mode',
       deps,
       `${deps}    network_mode: bridge\n    networks: [default]\n`,
-      /^error 7:5 A service has networks or a network_mode, not both\./,
+      /^error 7:5 A service cannot have both networks and network_mode\./,
     ],
     [
       'a test without its kind',
       deps,
       `${deps}    healthcheck: {test: [curl, localhost]}\n`,
-      /^error 6:26 A test list must begin with CMD, .* Use \[CMD, curl, localhost\]\.$/,
+      /^error 6:26 A health check test must begin with CMD, .* Use \[CMD, curl, localhost\]\.$/,
     ],
     [
       'a duration that is none',
       deps,
       `${deps}    healthcheck: {interval: 30 s}\n`,
-      /^error 6:29 "30 s" is not a valid duration\. Use a number/,
+      /^error 6:29 "30 s" is not a valid duration\. Use numbers/,
     ],
   ])('has %s', async (_, from, to, expected) => {
     expect(await reported(from, to)).toEqual([expect.stringMatching(expected)]);
@@ -73,7 +73,7 @@ describe('a compose file of the right form', () => {
     expect(await reported(whole, list)).toEqual([
       'warning 9:9 In a list, the quotes become part of the value of APP_SECRET. Quote the whole entry, or use a map.',
       'error 10:9 The space before the equals sign would be part of the name. Use SIGNUP=${SIGNUP:-true}.',
-      'warning 12:9 SIGNUP is set twice, and the last value applies. Keep one of the two.',
+      'warning 12:9 SIGNUP is set twice; the last value applies. Keep one of the two.',
     ]);
   });
 
@@ -81,9 +81,11 @@ describe('a compose file of the right form', () => {
     const port = 'exposure: loopback, web: true';
     const said = (more: string) => reported('[db]', '[ db ]', soundComponent.replace(port, `${port}, ${more}`));
     expect(await said('number: 9999')).toEqual([
-      'warning 12:64 "web" is 8300 in compose.yaml, which takes precedence over 9999. Remove number: it is only for ports that compose.yaml does not define.',
+      'warning 12:64 The port "web" is 8300 in compose.yaml, which takes precedence over 9999. Remove number, which is only for ports that compose.yaml does not define.',
     ]);
-    expect(await said('container: 8080')).toEqual([expect.stringMatching(/^warning 12:67 "web" is 80 in compose\.yaml, .* over 8080\./)]);
+    expect(await said('container: 8080')).toEqual([
+      expect.stringMatching(/^warning 12:67 The port "web" is 80 in compose\.yaml, .* over 8080\./),
+    ]);
     expect(await said('number: 8300, container: 80')).toEqual([]);
   });
 

@@ -9,8 +9,9 @@ import type { RuleFinding } from './draft.ts';
  */
 
 export const python = 'docker-compose 1.29';
+const refused = `${python} rejects the whole file because it`;
 export const podman = 'podman-compose 1.0.3';
-const newer = 'Remove it, or use docker compose 2 or later on all hosts.';
+const newer = 'Remove it, or use Docker Compose 2 or later on all hosts.';
 
 const words = (text: string): ReadonlySet<string> => new Set(text.split(' '));
 
@@ -63,8 +64,8 @@ const leftOutByPodman = words(
 
 const remedies: readonly (readonly [string, string])[] = [
   ['services.*.ports.*.host_ip', 'Use the short form: "${WEB_BIND:-127.0.0.1}:${WEB_PORT:-8080}:80".'],
-  ['services.*.develop', 'Remove it: images are not built.'],
-  ['name', 'Remove it: the project has the name of the component.'],
+  ['services.*.develop', 'Remove develop, because images are not built.'],
+  ['name', 'Remove name, because the project is named after the component.'],
   ['services.*.deploy.resources.reservations.devices', 'Add the device under devices, or use another compose program on all hosts.'],
   ['services.*.env_file.*', 'Use only the path: ./files/NAME.'],
   ['services.*.pull_policy', 'Use always, never or if_not_present.'],
@@ -85,14 +86,14 @@ export function* olderFindings(value: unknown, path: YamlPath = []): Generator<O
     const byPodman = podmanSays(at, inner);
     if (String(key).startsWith('x-')) {
       if (withoutExtensions.some((pattern) => fits(pattern, at)))
-        yield { path: at, part: 'key', message: `${python} rejects the whole file: it does not support ${String(key)} here.`, remedy };
+        yield { path: at, part: 'key', message: `${refused} does not support ${String(key)} here.`, remedy };
     } else if (firstFitting(newerKeys, at)?.has(String(key)) === true) {
       const also = byPodman === undefined ? '' : `, and ${byPodman}`;
-      const message = `${python} rejects the whole file: it does not support "${String(key)}" here${also}.`;
+      const message = `${refused} does not support "${String(key)}" here${also}.`;
       if (key !== 'include') yield { path: at, part: 'key', message, remedy };
     } else if (firstFitting(newerValues, at)?.(inner) === true) {
       const also = fits('services.*.env_file.*', at) ? `, and ${podman} fails` : '';
-      yield { path: at, part: 'value', message: `${python} rejects the whole file: no ${kindOf(inner)} is allowed here${also}.`, remedy };
+      yield { path: at, part: 'value', message: `${refused} does not allow ${kindOf(inner)} here${also}.`, remedy };
     } else {
       if (byPodman !== undefined) yield { path: at, part: 'key', message: `${byPodman}.`, remedy };
       yield* olderFindings(inner, at);
@@ -103,11 +104,11 @@ export function* olderFindings(value: unknown, path: YamlPath = []): Generator<O
 function podmanSays(path: YamlPath, value: unknown): string | undefined {
   const key = String(path.at(-1));
   if (fits('services.*.*', path) && leftOutByPodman.has(key)) return `${podman} ignores ${key}`;
-  if (fits('services.*.volumes.*.volume.subpath', path)) return `${podman} mounts the whole volume`;
-  if (fits('services.*.volumes.*.type', path) && value === 'image') return `${podman} does not support mounts of type image, and fails`;
-  if (fits('services.*.deploy.resources.reservations.devices', path)) return `${podman} ignores reserved devices`;
+  if (fits('services.*.volumes.*.volume.subpath', path)) return `${podman} ignores subpath and mounts the whole volume`;
+  if (fits('services.*.volumes.*.type', path) && value === 'image') return `${podman} does not support mounts of type image and fails`;
+  if (fits('services.*.deploy.resources.reservations.devices', path)) return `${podman} ignores device reservations`;
   // We write it this way because it accepts no other form.
-  if (fits('services.*.networks.*.*', path) && key !== 'aliases') return `podman-compose gets only the name of a network, without ${key}`;
+  if (fits('services.*.networks.*.*', path) && key !== 'aliases') return `podman-compose receives only the network name, without ${key}`;
   return undefined;
 }
 
@@ -121,7 +122,7 @@ function fits(pattern: string, path: YamlPath): boolean {
 }
 
 function kindOf(value: unknown): string {
-  if (value === null) return 'empty value';
-  if (Array.isArray(value)) return 'list';
-  return isMap(value) ? 'map' : shownValue(value);
+  if (value === null) return 'an empty value';
+  if (Array.isArray(value)) return 'a list';
+  return isMap(value) ? 'a map' : shownValue(value);
 }

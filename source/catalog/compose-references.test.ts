@@ -55,17 +55,22 @@ describe('what compose.yaml names', () => {
       'a volume that is not declared',
       'data: {}',
       'dat: {}',
-      /^13:9 "data" is not defined in the top-level volumes\. Did you mean "dat"\?$/,
+      /^13:9 "data" is not defined under the top-level volumes\. Did you mean "dat"\?$/,
     ],
-    ['no volumes at all', bottom, '', /^13:9 "data" is not defined in the top-level volumes\. Add it there: volumes: \{data: \{\}\}\.$/],
+    [
+      'no volumes at all',
+      bottom,
+      '',
+      /^13:9 "data" is not defined under the top-level volumes\. Add it to compose\.yaml: volumes: \{data: \{\}\}\.$/,
+    ],
     [
       'volumes in a list',
       'volumes:\n  data: {}',
       'volumes: [data]',
-      /^17:10 "volumes" must be a map of names to values: compose rejects the whole file\. Use a map/,
+      /^17:10 "volumes" must be a map of names to values, or compose rejects the whole file\. Use a map/,
     ],
-    ['a network that is not declared', ...also('networks: [default, inner]'), /^6:25 "inner" is not defined in the top-level networks/],
-    ['a secret that is not declared', ...also('secrets: [{source: pw}]'), /^6:15 "pw" is not defined in the top-level secrets/],
+    ['a network that is not declared', ...also('networks: [default, inner]'), /^6:25 "inner" is not defined under the top-level networks/],
+    ['a secret that is not declared', ...also('secrets: [{source: pw}]'), /^6:15 "pw" is not defined under the top-level secrets/],
     [
       'a mount of another type',
       '- data:/data',
@@ -76,7 +81,7 @@ describe('what compose.yaml names', () => {
       'a mount at no place',
       '- data:/data',
       '- data:/data\n      - data:more',
-      /^14:9 "more" is not a path in a container\. Use an absolute path: \/more\.$/,
+      /^14:9 The container path "more" is not absolute\. Use an absolute path: \/more\.$/,
     ],
     ['two mounts at one place', '- data:/data', '- data:/data\n      - ./other:/data', /^14:9 \/data is mounted twice\. Keep/],
     ['what another service has', ...also('extends: {service: db}'), /^6:5 "extends" is not supported.* anchor/],
@@ -85,22 +90,27 @@ describe('what compose.yaml names', () => {
     [
       'an env_file that does not come along',
       ...also('env_file: app.env'),
-      /^6:15 app\.env is not deployed: .* Move it to \.\/files\/app\.env\.$/,
+      /^6:15 app\.env is not deployed; .* Move the file to \.\/files\/app\.env\.$/,
     ],
     [
       'an env_file that is not there',
       ...also('env_file: [.env, {path: ./files/app.env}]'),
-      /^6:29 files\/app\.env is missing in this folder\. Add it\.$/,
+      /^6:29 files\/app\.env is missing from this folder\. Add it\.$/,
     ],
     ['a secret file that does not come along', bottom, `${bottom}secrets:\n  pw: {file: ./pw.txt}\n`, /^20:14 pw\.txt is not deployed/],
     [
       'a misspelt key',
       app,
       '    dependson: [db]\n',
-      /^5:5 "dependson" is unusual in a service in this catalog\. Did you mean "depends_on"\?$/,
+      /^5:5 "dependson" is not a usual service key in this catalog\. Did you mean "depends_on"\?$/,
     ],
-    ['an address that is none', 'WEB_BIND:-127.0.0.1', 'WEB_BIND:-127.0.0.999', /^7:9 Invalid port: "127\.0\.0\.999" is not an address/],
-    ['a service without anything', 'volumes:\n  data', '  more:\nvolumes:\n  data', /^17:8 The service "more" is empty\. Add image/],
+    [
+      'an address that is none',
+      'WEB_BIND:-127.0.0.1',
+      'WEB_BIND:-127.0.0.999',
+      /^7:9 Invalid port: "127\.0\.0\.999" is not a valid IP address/,
+    ],
+    ['a service without anything', 'volumes:\n  data', '  more:\nvolumes:\n  data', /^17:8 The service "more" is empty\. Add an image/],
   ])('is told where it is %s', async (_, from, to, expected) => {
     expect(await reported(from, to)).toContainEqual(expect.stringMatching(expected));
   });
@@ -111,7 +121,7 @@ describe('what compose.yaml names', () => {
     ['- data:/data', '- data:/data\n    devices: [22:22]', '14:15', '22:22'],
   ])('is a warning where older programs read another value: %s becomes %s', async (from, to, position, written) => {
     expect(await reported(from, to, {}, 'warning')).toEqual([
-      `${position} "${written}" is text for docker compose, but another type for compose programs in Python. Quote it: "${written}".`,
+      `${position} Docker Compose reads "${written}" as a string, but Python-based compose programs do not. Quote it: "${written}".`,
     ]);
   });
 

@@ -26,7 +26,7 @@ function* readElsewhere(draft: Draft): Generator<RuleFinding> {
   for (const { path } of composeDocument?.scalars() ?? []) {
     const scalar = path[0] === 'services' ? composeDocument?.scalar(path) : undefined;
     if (scalar?.elsewhere !== true) continue;
-    const message = `"${scalar.written}" is text for docker compose, but another type for compose programs in Python.`;
+    const message = `Docker Compose reads "${scalar.written}" as a string, but Python-based compose programs do not.`;
     yield warningIfOwn(draft, inCompose(path, message, `Quote it: "${scalar.written}".`));
   }
 }
@@ -43,7 +43,7 @@ function* circles(draft: Draft): Generator<RuleFinding> {
     yield inCompose(
       ['services', first, 'depends_on'],
       circle.length === 1 ? `"${first}" depends on itself.` : `Services depend on each other: ${[...circle, first].join(', ')}.`,
-      'Remove one of them from depends_on.',
+      'Remove one of the services from depends_on.',
       'key',
     );
   }
@@ -58,7 +58,7 @@ function* mounts(service: ComposeService): Generator<RuleFinding> {
   const seen = new Set<string>();
   for (const { target, path } of service.mounts) {
     if (target !== '' && !target.startsWith('/') && !/^[A-Za-z]:[\\/]/.test(target))
-      yield inCompose(path, `"${target}" is not a path in a container.`, `Use an absolute path: /${target.replace(/^\.?\//, '')}.`);
+      yield inCompose(path, `The container path "${target}" is not absolute.`, `Use an absolute path: /${target.replace(/^\.?\//, '')}.`);
     if (seen.has(target)) yield inCompose(path, `${target} is mounted twice.`, 'Keep one of the two.');
     seen.add(target);
   }
@@ -83,8 +83,8 @@ function* resources(draft: Draft, file: JsonObject): Generator<RuleFinding> {
       for (const { name, path } of used) {
         if (typeof name !== 'string' || names.includes(name) || (kind === 'networks' && name === 'default')) continue;
         const near = nearRemedy(name, names, '');
-        const message = `"${name}" is not defined in the top-level ${kind}.`;
-        yield inCompose(path, message, near || `Add it there: ${kind}: {${name}: {}}.`);
+        const message = `"${name}" is not defined under the top-level ${kind}.`;
+        yield inCompose(path, message, near || `Add it to compose.yaml: ${kind}: {${name}: {}}.`);
       }
     }
   }
@@ -101,12 +101,12 @@ function* neighbours({ compose }: Draft, service: ComposeService): Generator<Rul
   if (host !== undefined && compose && !compose.services.has(host))
     yield inCompose([...path, 'network_mode'], `Unknown service "${host}".`, nameRemedy(host, compose.services.keys(), 'Remove this.'));
   if (written['extends'] !== undefined) {
-    const message = '"extends" is not supported: its content would not be checked.';
-    yield inCompose([...path, 'extends'], message, 'Copy the content here, or share it with an anchor: <<: *name.', 'key');
+    const message = '"extends" is not supported, because the extended service would not be checked.';
+    yield inCompose([...path, 'extends'], message, 'Copy the content into this service, or share it with an anchor: <<: *name.', 'key');
   }
   if (written['build'] !== undefined && written['image'] !== undefined) {
     const message = 'Images are not built, and the build context is not deployed.';
-    yield inCompose([...path, 'build'], message, 'Remove build: the image is used.', 'key');
+    yield inCompose([...path, 'build'], message, 'Remove build; the image is used instead.', 'key');
   }
 }
 
@@ -114,7 +114,7 @@ function* neighbours({ compose }: Draft, service: ComposeService): Generator<Rul
 // biome-ignore lint/complexity/noExcessiveCognitiveComplexity: compose names files in three forms, by several keys
 function* besides(draft: Draft, file: JsonObject): Generator<RuleFinding> {
   if (file['include'] !== undefined)
-    yield inCompose(['include'], '"include" is not supported: its content would not be checked.', 'Copy the content here.', 'key');
+    yield inCompose(['include'], '"include" is not supported: its file would not be checked.', 'Copy the content of the file here.', 'key');
   const read: { path: YamlPath; file: unknown }[] = [];
   for (const kind of ['secrets', 'configs'])
     for (const [name, value] of Object.entries(mapOf(file[kind])))
@@ -133,9 +133,9 @@ function* besides(draft: Draft, file: JsonObject): Generator<RuleFinding> {
     // On the host itself, or unknown here.
     if (source === '' || source === '.' || /^[/~]/.test(source) || source === '.env') continue;
     if (!source.startsWith('files/')) {
-      const message = `${source} is not deployed: only compose.yaml and the files in files/ are.`;
-      yield inCompose(path, message, `Move it to ./files/${posix.basename(source)}.`);
+      const message = `${source} is not deployed; only compose.yaml and the files in files/ are.`;
+      yield inCompose(path, message, `Move the file to ./files/${posix.basename(source)}.`);
     } else if (!draft.files.has(source))
-      yield inCompose(path, `${source} is missing in this folder.`, nearRemedy(source, draft.files, 'Add it.'));
+      yield inCompose(path, `${source} is missing from this folder.`, nearRemedy(source, draft.files, 'Add it.'));
   }
 }

@@ -23,7 +23,7 @@ function* topLevelKeys({ component, compose }: Draft): Generator<RuleFinding> {
   for (const key of Object.keys(compose?.written ?? {})) {
     if (key === 'services' || key === 'volumes' || Object.hasOwn(component.justifies, key)) continue;
     const remedy = `Remove it, or add the reason to component.yaml: justifies: {${key}: ...}.`;
-    yield inCompose([key], `"${key}" is unusual at the top level of a compose file in this catalog.`, remedy, 'key');
+    yield inCompose([key], `"${key}" is not a usual top-level key in this catalog.`, remedy, 'key');
   }
 }
 
@@ -49,12 +49,12 @@ function* serviceKeys(draft: Draft): Generator<RuleFinding> {
       yield inCompose(
         restart === undefined ? path : [...path, 'restart'],
         `The service "${service.name}" does not set restart: unless-stopped.`,
-        `${action} restart: unless-stopped, or set oneShot: true in component.yaml if it exits by itself.`,
+        `${action} restart: unless-stopped, or set oneShot: true in component.yaml if the service runs once and exits.`,
       );
     for (const key of Object.keys(service.written)) {
       if (usualKeys.has(key) || Object.hasOwn(component.justifies, key)) continue;
       const remedy = nearRemedy(key, usualKeys, `Remove it, or add the reason to component.yaml: justifies: {${key}: ...}.`);
-      yield inCompose([...path, key], `"${key}" is unusual in a service in this catalog.`, remedy, 'key');
+      yield inCompose([...path, key], `"${key}" is not a usual service key in this catalog.`, remedy, 'key');
     }
   }
 }
@@ -62,7 +62,7 @@ function* serviceKeys(draft: Draft): Generator<RuleFinding> {
 function* oneShots(draft: Draft): Generator<RuleFinding> {
   for (const { name, restart } of servicesOf(draft)) {
     if (!draft.component.services[name]?.oneShot || restart === undefined || restart === 'no' || restart === 'on-failure') continue;
-    const message = `"${name}" exits by itself, but would be restarted forever.`;
+    const message = `The one-shot service "${name}" would be restarted forever.`;
     yield inCompose(['services', name, 'restart'], message, 'Use restart: "no".');
   }
 }
@@ -72,9 +72,9 @@ function* optionalServices(draft: Draft): Generator<RuleFinding> {
     const path = ['services', name];
     const optional = draft.component.services[name]?.optional ?? false;
     if (optional && profiles.length === 0)
-      yield inCompose(path, `"${name}" is optional, but always started.`, 'Add it to a profile: profiles: [name].', 'key');
+      yield inCompose(path, `The service "${name}" is optional, but always starts.`, 'Add profiles: [name].', 'key');
     if (!optional && profiles.length > 0)
-      yield inComponent(path, `"${name}" is only started with a profile.`, 'Set optional: true.', 'key');
+      yield inComponent(path, `The service "${name}" starts only with a profile.`, 'Set optional: true.', 'key');
   }
 }
 
@@ -85,16 +85,16 @@ export function* checkMeaning(draft: Draft): Generator<RuleFinding> {
   for (const { name, networkMode, written: value } of servicesOf(draft)) {
     const path = ['services', name];
     if (!/^[\w.-]+$/.test(name))
-      yield inCompose(path, `"${name}" cannot be the name of a service.`, 'Use letters, digits, dots, dashes and underscores.', 'key');
+      yield inCompose(path, `"${name}" is not a valid service name.`, 'Use letters, digits, dots, dashes and underscores.', 'key');
     if (networkMode !== undefined && value['networks'] !== undefined)
-      yield inCompose([...path, 'networks'], 'A service has networks or a network_mode, not both.', 'Remove one of the two.', 'key');
+      yield inCompose([...path, 'networks'], 'A service cannot have both networks and network_mode.', 'Remove one of the two.', 'key');
     yield* environment(draft, name, value['environment']);
     yield* healthcheck(mapOf(value['healthcheck']), [...path, 'healthcheck']);
     for (const [needed, one] of Object.entries(mapOf(value['depends_on'])))
       if (mapOf(one)['condition'] === 'service_completed_successfully' && draft.component.services[needed]?.oneShot === false)
         yield inCompose(
           [...path, 'depends_on', needed, 'condition'],
-          `"${name}" would wait forever: "${needed}" does not exit by itself.`,
+          `"${name}" would wait forever, because "${needed}" is not a one-shot service.`,
           `Wait for service_started or service_healthy, or set oneShot: true for ${needed} in component.yaml.`,
         );
   }
@@ -108,7 +108,7 @@ function* portsTwice(draft: Draft): Generator<RuleFinding> {
     const written = `${address}:${host}/${protocol}`;
     const other = seen.get(written);
     if (other !== undefined && other !== service)
-      yield inCompose(path, `Port ${host}/${protocol} is already used by "${other}".`, 'Use another default.');
+      yield inCompose(path, `Port ${host}/${protocol} is already used by "${other}".`, 'Use another default port.');
     seen.set(written, service);
   }
 }
@@ -122,8 +122,8 @@ function* portsSaidTwice(draft: Draft): Generator<RuleFinding> {
       warning(
         inComponent(
           ['ports', name, key],
-          `"${name}" is ${inForce ?? 'different'} in compose.yaml, which takes precedence over ${written}.`,
-          `Remove ${key}: it is only for ports that compose.yaml does not define.`,
+          `The port "${name}" is ${inForce ?? 'different'} in compose.yaml, which takes precedence over ${written}.`,
+          `Remove ${key}, which is only for ports that compose.yaml does not define.`,
         ),
       );
     if (number !== undefined && !published.some(({ host }) => host === number)) yield reported('number', number, first.host);
@@ -150,7 +150,7 @@ function* environment({ component }: Draft, service: string, value: unknown): Ge
       yield {
         ...inCompose(
           path,
-          `${name} without a value is read from the environment of compose, where it is never set.`,
+          `${name} without a value is read from the compose environment, where it is never set.`,
           `Use ${Array.isArray(value) ? `${name}=` : `${name}: `}\${${name}${field.secret ? ':?kept by Quarterdeck, use quarterdeck compose' : ''}}.`,
           'key',
         ),
@@ -162,7 +162,7 @@ function* environment({ component }: Draft, service: string, value: unknown): Ge
       const message = `In a list, the quotes become part of the value of ${name}.`;
       yield warning(inCompose(path, message, 'Quote the whole entry, or use a map.'));
     }
-    if (seen.has(name)) yield warning(inCompose(path, `${name} is set twice, and the last value applies.`, 'Keep one of the two.'));
+    if (seen.has(name)) yield warning(inCompose(path, `${name} is set twice; the last value applies.`, 'Keep one of the two.'));
     seen.add(name);
   }
 }
@@ -172,12 +172,12 @@ const durationKeys = ['interval', 'timeout', 'start_period', 'start_interval'];
 function* healthcheck(value: JsonObject, path: readonly PropertyKey[]): Generator<RuleFinding> {
   const { test } = value;
   if (Array.isArray(test) && test.length > 0 && !['CMD', 'CMD-SHELL', 'NONE'].includes(String(test[0]))) {
-    const message = `A test list must begin with CMD, CMD-SHELL or NONE, not ${String(test[0])}.`;
+    const message = `A health check test must begin with CMD, CMD-SHELL or NONE, not ${String(test[0])}.`;
     yield inCompose([...path, 'test', 0], message, `Use [CMD, ${test.map(String).join(', ')}].`);
   }
   for (const key of durationKeys) {
     const written = value[key];
     if (typeof written === 'string' && !/^(?:\d+(?:\.\d+)?(?:ns|us|µs|ms|s|m|h))*$/.test(interpolate(written)))
-      yield inCompose([...path, key], `"${written}" is not a valid duration.`, 'Use a number and a unit without a space: 30s, 1m30s.');
+      yield inCompose([...path, key], `"${written}" is not a valid duration.`, 'Use numbers and units without spaces, such as 1m30s.');
   }
 }

@@ -36,7 +36,7 @@ describe('a compose file', () => {
           .findIndex((line) => line.trim() === written) + 1,
       );
       expect(`${first.message} ${first.remedy}`).toMatch(
-        reported ?? (refusal === 'all' ? /: compose rejects the whole file\./ : /^docker-compose 1\.29 .*rejects the whole file/),
+        reported ?? (refusal === 'all' ? /[Cc]ompose rejects the whole file/ : /^docker-compose 1\.29 .*rejects the whole file/),
       );
     },
   );
@@ -51,23 +51,23 @@ describe('a compose file', () => {
     expect(first).toMatchObject({
       level: 'error',
       line: 1,
-      message: 'A project named "other" would not be recognised as "notes" when it runs.',
+      message: 'Quarterdeck would not recognise a project named "other" as "notes".',
     });
   });
 
   it.each([
-    ['deploy: {resources: {reservations: {devices: [{capabilities: [gpu]}]}}}', 'podman-compose 1.0.3 ignores reserved devices.'],
+    ['deploy: {resources: {reservations: {devices: [{capabilities: [gpu]}]}}}', 'podman-compose 1.0.3 ignores device reservations.'],
     ['group_add: [video]', 'podman-compose 1.0.3 ignores group_add.'],
-    ['networks: {default: {ipv4_address: 192.0.2.9}}', 'podman-compose gets only the name of a network, without ipv4_address.'],
-    ['volumes: [{type: image, source: busybox, target: /x}]', 'podman-compose 1.0.3 does not support mounts of type image, and fails.'],
-    ['hostname: "${OWNER:-${NAME:-a}}"', 'docker-compose 1.29 and podman-compose 1.0.3 do not expand a variable in the default of OWNER.'],
+    ['networks: {default: {ipv4_address: 192.0.2.9}}', 'podman-compose receives only the network name, without ipv4_address.'],
+    ['volumes: [{type: image, source: busybox, target: /x}]', 'podman-compose 1.0.3 does not support mounts of type image and fails.'],
+    ['hostname: "${OWNER:-${NAME:-a}}"', 'docker-compose 1.29 and podman-compose 1.0.3 do not expand variables in the default of OWNER.'],
   ])('with "%s" is another for an older program', async (written, message) => {
     expect(await shapes(shapeFile({ written, refusal: 'nobody' }, false))).toMatchObject([{ level: 'warning', message }]);
   });
 
   it.each([
-    ['healthcheck: {test: [CMD, "true"], retries: many}', '"retries" must be a whole number: compose rejects the whole file.'],
-    ['init: "${OWNER:-perhaps}"', '"init" must be true or false: compose rejects the whole file.'],
+    ['healthcheck: {test: [CMD, "true"], retries: many}', '"retries" must be a whole number, or compose rejects the whole file.'],
+    ['init: "${OWNER:-perhaps}"', '"init" must be true or false, or compose rejects the whole file.'],
   ])('is refused where "%s" comes to another kind of value', async (written, message) => {
     expect(await shapes(shapeFile({ written, refusal: 'all' }, false))).toMatchObject([{ level: 'error', message }]);
   });

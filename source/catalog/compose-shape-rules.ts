@@ -29,7 +29,7 @@ export function* checkShapes(draft: Draft): Generator<RuleFinding> {
     const { id } = draft.component;
     const written = valueAt(value, path);
     if (path[0] === 'name' && path.length === 1 && written !== id)
-      yield inCompose(path, `A project named ${shownValue(written)} would not be recognised as "${id}" when it runs.`, remedy);
+      yield inCompose(path, `Quarterdeck would not recognise a project named ${shownValue(written)} as "${id}".`, remedy);
     else yield warningIfOwn(draft, inCompose(path, message, remedy, part));
   }
 }
@@ -57,7 +57,7 @@ function* plainTexts(value: unknown, path: YamlPath = []): Generator<RuleFinding
     // Names of services, volumes and networks are free.
     const kind = path.length > 1 ? plainKinds.find(([, , keys]) => keys.test(key)) : undefined;
     if (kind && typeof inner === 'string' && !kind[1].test(inner))
-      yield inCompose(at, `"${key}" must be ${kind[0]}: compose rejects the whole file.`, `Use ${kind[0]}.`);
+      yield inCompose(at, `"${key}" must be ${kind[0]}, or compose rejects the whole file.`, `Use ${kind[0]}.`);
     yield* plainTexts(inner, at);
   }
 }
@@ -70,11 +70,11 @@ function* variables(draft: Draft): Generator<RuleFinding> {
       if (operator === '+')
         yield older(
           `${python} rejects the whole file because of \${${name}:+...}, and ${podman} leaves it unchanged.`,
-          'Use a default, or a variable that is set.',
+          'Use a default, or a variable that is always set.',
         );
       else if (operator === '-' && variablesIn(word).length > 0)
         yield older(
-          `${python} and ${podman} do not expand a variable in the default of ${name}.`,
+          `${python} and ${podman} do not expand variables in the default of ${name}.`,
           'Use a default without a variable, or use two variables.',
         );
     }
@@ -102,18 +102,18 @@ function* mistake(draft: Draft, all: readonly Mistake[], value: unknown): Genera
     return;
   }
   if (first.code === 'custom') {
-    yield warningIfOwn(draft, inCompose(path, `${python} rejects the whole file: this entry is duplicated.`, 'Keep one of the two.'));
+    yield warningIfOwn(draft, inCompose(path, `${python} rejects the whole file: duplicate entry.`, 'Keep one of the two entries.'));
     return;
   }
   const written = valueAt(value, path);
   const last = path.at(-1);
   if (written === undefined) {
-    yield inCompose(path.slice(0, -1), `"${String(last)}" is missing: ${refused}.`, 'Add it.', 'key');
+    yield inCompose(path.slice(0, -1), `"${String(last)}" is missing, so ${refused}.`, 'Add it.', 'key');
     return;
   }
   const what = typeof last === 'number' ? `"${String(path.at(-2))}[${last}]"` : `"${String(last)}"`;
   if (written === null) {
-    yield inCompose(path, `${what} is empty: ${refused}.`, 'Set a value, or remove the line.');
+    yield inCompose(path, `${what} is empty, so ${refused}.`, 'Set a value, or remove the line.');
     return;
   }
   const wanted = [...new Set(all.map(wordsOf))];
@@ -121,7 +121,7 @@ function* mistake(draft: Draft, all: readonly Mistake[], value: unknown): Genera
   const asText = `Quote it: "${draft.composeDocument?.scalar(path)?.written ?? ''}".`;
   const otherwise =
     first.code === 'invalid_value' ? nameRemedy(String(written), first.values.map(String), '') : `Use ${wanted.join(' or ')}.`;
-  yield inCompose(path, `${what} must be ${wanted.join(' or ')}: ${refused}.`, isText ? asText : otherwise);
+  yield inCompose(path, `${what} must be ${wanted.join(' or ')}, or ${refused}.`, isText ? asText : otherwise);
 }
 
 function* unknownKey({ component }: Draft, path: YamlPath): Generator<RuleFinding> {
@@ -132,16 +132,16 @@ function* unknownKey({ component }: Draft, path: YamlPath): Generator<RuleFindin
   const near = nearestName(key, keysOf(nodesAt(specification, path.slice(0, -1))));
   const meant = near === undefined ? undefined : `Did you mean "${near}"?`;
   if (meant !== undefined && !isListed) {
-    yield inCompose(path, `Unknown key "${key}": compose rejects the whole file.`, meant, 'key');
+    yield inCompose(path, `Compose rejects the whole file because of the unknown key "${key}".`, meant, 'key');
     return;
   }
   const message = `No supported compose program accepts "${key}"${isListed ? '' : ' here'}.`;
-  const otherwise = isListed ? 'Remove it.' : 'Remove it, or move it to the right level.';
+  const otherwise = isListed ? 'Remove it.' : 'Remove the key, or move it to the right level.';
   yield warning(inCompose(path, message, meant ?? otherwise, 'key'));
 }
 
 function wordsOf(issue: Mistake): string {
   if (issue.code === 'invalid_type') return issue.expected === 'null' ? 'empty' : (kindWords[issue.expected] ?? issue.expected);
   if (issue.code === 'invalid_value') return `one of ${issue.values.join(', ')}`;
-  return issue.message.replace(/^Invalid \w+: must /, 'text that must ');
+  return issue.message.replace(/^Invalid \w+: must match /, 'text that matches ');
 }

@@ -35,15 +35,15 @@ describe('a default', () => {
     [
       'that differs from the one of compose.yaml',
       { component: [[field, 'default: "false"}']] },
-      /^warning component\.yaml 16:72 The default of "SIGNUP" is "false" here, but "true" in compose\.yaml, which is deployed\. Use the same default in both \(compose\.yaml, line 10\)\.$/,
+      /^warning component\.yaml 16:72 The default of "SIGNUP" is "false" here, but "true" in compose\.yaml, which takes precedence\. Use the same default in both \(compose\.yaml, line 10\)\.$/,
     ],
     [
       'that compose.yaml does not have',
       { compose: [[text, 'SIGNUP: "${SIGNUP}"']] },
-      /^warning component\.yaml 16:72 The default of "SIGNUP" is "true" here, but compose\.yaml has none: SIGNUP is empty until it is set\. Use \$\{SIGNUP:-true\} in compose\.yaml\.$/,
+      /^warning component\.yaml 16:72 The default of "SIGNUP" is "true" here, but compose\.yaml has none, so SIGNUP is empty until it is set\. Use \$\{SIGNUP:-true\} in compose\.yaml\.$/,
     ],
     ['where compose.yaml wants a value', { compose: [[text, 'SIGNUP: "${SIGNUP:?say it}"']] }, /compose\.yaml has none/],
-    ['that is empty in compose.yaml', { compose: [[text, 'SIGNUP: "${SIGNUP:-}"']] }, /here, but nothing in compose\.yaml/],
+    ['that is empty in compose.yaml', { compose: [[text, 'SIGNUP: "${SIGNUP:-}"']] }, /here, but empty in compose\.yaml/],
     [
       'of what compose.yaml sets for good',
       { compose: [[text, 'SIGNUP: "false"']] },
@@ -52,7 +52,7 @@ describe('a default', () => {
     [
       'that is not the same everywhere',
       { compose: [[text, `${text}\n      ALSO: "\${SIGNUP:-false}"`]] },
-      /^warning compose\.yaml 11:13 The default of SIGNUP is "false" here, but "true" in line 10: a form can show only one of them\./,
+      /^warning compose\.yaml 11:13 The default of SIGNUP is "false" here, but "true" in line 10\. A form can show only one default\./,
     ],
     [
       'that no field would take',

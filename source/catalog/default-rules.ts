@@ -29,21 +29,21 @@ export function* checkDefaults(draft: Draft): Generator<RuleFinding> {
     const { field, index } = declared;
     const problem = preset === undefined || preset.value === '' || !fits(field) ? undefined : checkValue(field, preset.value);
     if (preset && problem !== undefined)
-      yield warning(inCompose(preset.path, `The default of ${name} is invalid: ${problem}`, 'Change it, or the type of the field.'));
+      yield warning(inCompose(preset.path, `The default of ${name} is invalid: ${problem}`, 'Change the default or the field type.'));
     if (field.default === undefined || (preset && sameText(preset.value, field.default))) continue;
     const path = ['fields', index, 'default'];
     const said = `The default of "${field.name}" is ${shownValue(String(field.default))} here`;
-    const deployed = preset?.value === '' ? 'nothing' : shownValue(preset?.value);
+    const deployed = preset?.value === '' ? 'empty' : shownValue(preset?.value);
     yield warning(
       preset === undefined
         ? inComponent(
             path,
-            `${said}, but compose.yaml has none: ${name} is empty until it is set.`,
+            `${said}, but compose.yaml has none, so ${name} is empty until it is set.`,
             `Use \${${name}:-${field.default}} in compose.yaml.`,
           )
         : inComponent(
             path,
-            `${said}, but ${deployed} in compose.yaml, which is deployed.`,
+            `${said}, but ${deployed} in compose.yaml, which takes precedence.`,
             `Use the same default in both (compose.yaml, line ${lineOf(preset.path)}).`,
           ),
     );
@@ -75,8 +75,8 @@ function* several(
   yield warning(
     inCompose(
       other.path,
-      `The default of ${name} is ${shownValue(other.value)} here, but ${shownValue(first.value)} in line ${lineOf(first.path)}: a form can show only one of them.`,
-      'Use the same default everywhere, or two variables.',
+      `The default of ${name} is ${shownValue(other.value)} here, but ${shownValue(first.value)} in line ${lineOf(first.path)}. A form can show only one default.`,
+      'Use the same default everywhere, or use two variables.',
     ),
   );
 }

@@ -53,7 +53,7 @@ export const warning = (reported: RuleFinding): RuleFinding => ({ ...reported, l
 export const warningIfOwn = ({ own }: Draft, reported: RuleFinding): RuleFinding => ({ ...reported, level: own ? 'warning' : 'error' });
 
 export function unknown(path: YamlPath, what: string, written: string, known: Iterable<string>, part?: Part): RuleFinding {
-  return inComponent(path, `Unknown ${what} "${written}".`, nameRemedy(written, known, 'Declare it first, or remove this.'), part);
+  return inComponent(path, `Unknown ${what} "${written}".`, nameRemedy(written, known, 'Declare this name, or remove it.'), part);
 }
 
 export const portAnnotation = (component: Component, port: ComposePort): [string, Component['ports'][string]] | undefined => {

@@ -63,9 +63,9 @@ describe('what components give to each other', () => {
       'a secret field',
       uses.replace('RUNTIME_URL', 'APP_SECRET'),
       provides,
-      'uses[0].field: "APP_SECRET" is not a plain variable of compose.yaml.',
+      'uses[0].field: The field "APP_SECRET" is secret or does not set an environment variable.',
     ],
-    ['itself', uses.replace('runtime', 'notes'), provides, 'uses[0].component: A component cannot use itself.'],
+    ['itself', uses.replace('runtime', 'notes'), provides, 'uses[0].component: The component uses itself.'],
     ['a service that is not there', uses.replace('}]', ', services: [web]}]'), provides, 'uses[0].services[0]: Unknown service "web".'],
     ['a port that is not there', '', provides.replace('port: web', 'port: api'), 'provides.api.port: Unknown port "api".'],
   ])('%s is told', async (_, notes, runtime, expected) => {
@@ -83,7 +83,7 @@ describe('what components give to each other', () => {
     const wanted = (file: string) => `beforeStart:\n  - {id: keys, files: [${file}], message: It wants a key., remedy: Make one.}\n`;
     expect((await load({ notes: wanted('/data/key') })).found).toEqual([]);
     expect((await load({ notes: wanted('/etc/key') })).found).toEqual([
-      'beforeStart[0].files[0]: "/etc/key" is not below a mount of the main service.',
+      'beforeStart[0].files[0]: "/etc/key" is not inside a mount of the main service.',
     ]);
     expect((await load({ notes: wanted('RUNTIME_UR') })).found).toEqual(['beforeStart[0].files[0]: Unknown field "RUNTIME_UR".']);
   });
@@ -91,7 +91,7 @@ describe('what components give to each other', () => {
   it('a service on the host network cannot join', async () => {
     const notesCompose = soundCompose.replace('    depends_on: [db]\n', '    network_mode: host\n');
     const { found } = await load({ notes: uses.replace('}]', ', services: [app]}]'), runtime: provides, notesCompose });
-    expect(found).toContain('uses[0].services[0]: "app" sets network_mode and cannot join another network.');
+    expect(found).toContain('uses[0].services[0]: The service "app" sets network_mode, so it cannot join another network.');
   });
 });
 

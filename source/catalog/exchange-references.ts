@@ -12,30 +12,30 @@ export function* checkExchange(draft: Draft): Generator<RuleFinding> {
     const path = ['provides', name, 'port'];
     const published = portsOf(draft).find((candidate) => portAnnotation(component, candidate)?.[0] === port);
     if (!published && ports.includes(port))
-      yield inComponent(path, `compose.yaml does not publish "${port}", so its number is unknown.`, 'Publish it in compose.yaml.');
+      yield inComponent(path, `The number of the port "${port}" is unknown.`, 'Publish the port in compose.yaml.');
     else if (published) {
       givers.add(published.service);
       if (compose?.services.get(published.service)?.networkMode !== undefined) {
-        const message = `"${published.service}" sets network_mode and cannot join another network.`;
-        yield inComponent(path, message, 'Remove network_mode, or remove this from provides.');
+        const message = `The service "${published.service}" sets network_mode, so it cannot join another network.`;
+        yield inComponent(path, message, 'Remove network_mode, or remove the port from provides.');
       }
     }
   }
   if (givers.size > 1) {
-    const message = `Only one service of a component can provide something, but ${[...givers].join(' and ')} do.`;
-    yield inComponent(['provides'], message, 'Keep the ports of one service.');
+    const message = `The ports in provides must belong to one service, not to ${[...givers].join(' and ')}.`;
+    yield inComponent(['provides'], message, 'Keep the ports of one service only.');
   }
   for (const [index, use] of (component.uses ?? []).entries()) {
     const path = ['uses', index];
     const field = component.fields.find(({ name }) => name === use.field);
     if (field && (field.target !== 'environment' || field.secret)) {
-      const message = `"${use.field}" is not a plain variable of compose.yaml.`;
+      const message = `The field "${use.field}" is secret or does not set an environment variable.`;
       yield inComponent([...path, 'field'], message, 'Use a field with target: environment that is not secret.');
     }
-    if (use.component === component.id) yield inComponent([...path, 'component'], 'A component cannot use itself.', 'Use another one.');
+    if (use.component === component.id) yield inComponent([...path, 'component'], 'The component uses itself.', 'Use another component.');
     for (const [at, service] of (use.services ?? []).entries()) {
       if (compose?.services.get(service)?.networkMode !== undefined) {
-        const message = `"${service}" sets network_mode and cannot join another network.`;
+        const message = `The service "${service}" sets network_mode, so it cannot join another network.`;
         yield inComponent([...path, 'services', at], message, 'Use another service.');
       }
     }
@@ -44,7 +44,7 @@ export function* checkExchange(draft: Draft): Generator<RuleFinding> {
 
 export function* checkApi({ component: { api } }: Draft): Generator<RuleFinding> {
   if (api && api.port === undefined && api.service === undefined)
-    yield inComponent(['api'], 'The API has no port and no service.', 'Add the port of the API, or the service whose command is run.');
+    yield inComponent(['api'], 'The API has no port and no service.', 'Add the API port, or the service in which the command runs.');
 }
 
 export function* checkSite({ component: { site, fields } }: Draft): Generator<RuleFinding> {
@@ -52,7 +52,7 @@ export function* checkSite({ component: { site, fields } }: Draft): Generator<Ru
     const found = fields.find(({ name }) => name === field);
     if (found && (found.secret || variableOf(found) === undefined)) {
       const remedy = 'Use a field that has an env name and is not secret.';
-      yield inComponent(['site', 'names', index, 'field'], `"${field}" is not a plain variable.`, remedy);
+      yield inComponent(['site', 'names', index, 'field'], `The field "${field}" is secret or has no environment variable.`, remedy);
     }
   }
 }
@@ -68,7 +68,7 @@ export function* checkBeforeStart({ component, compose }: Draft): Generator<Rule
       if (!file.startsWith('/')) {
         if (!names.includes(file)) yield unknown(path, 'field', file, names);
       } else if (!targets.some((target) => file.startsWith(`${target}/`)))
-        yield inComponent(path, `"${file}" is not below a mount of the main service.`, 'Use a file below one of its mounts.');
+        yield inComponent(path, `"${file}" is not inside a mount of the main service.`, 'Use a file inside one of its mounts.');
     }
   }
 }
@@ -76,7 +76,7 @@ export function* checkBeforeStart({ component, compose }: Draft): Generator<Rule
 /** R14: `localhost` inside a container is the container itself. */
 export function* checkReach({ component, compose }: Draft): Generator<RuleFinding> {
   const remedy =
-    'Use the name of a service, or set audience: browser if users open the address, or audience: listen if the program listens on it.';
+    'Use a service name. If users open the address, set audience: browser; if the component listens on it, set audience: listen.';
   for (const [index, field] of component.fields.entries()) {
     if (!followedByContainer(field)) continue;
     const message = (address: string) => `"${field.name}" is used inside a container, where ${address} is the container itself.`;

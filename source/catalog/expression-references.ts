@@ -39,7 +39,7 @@ function* checkTemplate(
   const template = readTemplate(text);
   if (isTemplateProblem(template)) {
     yield {
-      ...inComponent(path, `Invalid template: ${template.message}.`, 'Put CEL between single braces, and double a literal brace.'),
+      ...inComponent(path, `Invalid template: ${template.message}.`, 'Put CEL expressions in single braces, and double literal braces.'),
       offset: template.offset,
     };
     return;
@@ -53,7 +53,7 @@ function* checkTemplate(
     for (const [name, at] of expression.names.env) {
       if (secrets.has(name))
         yield {
-          ...inComponent(path, `This text would reveal the secret ${name}.`, 'Show a property of it instead, such as its length.'),
+          ...inComponent(path, `This text would reveal the secret ${name}.`, 'Show a property of the secret instead, such as its length.'),
           offset: part.offset + at,
         };
     }
@@ -78,7 +78,7 @@ function* checkExpression(
   }
   if (wanted === 'bool' && expression.type !== 'bool' && expression.type !== 'dyn') {
     yield {
-      ...inComponent(path, `This condition must be true or false, not a value of type ${expression.type}.`, 'Compare it with a value.'),
+      ...inComponent(path, `The condition must be true or false, not of type ${expression.type}.`, 'Compare the expression with a value.'),
       offset: shift,
     };
   }
@@ -88,8 +88,8 @@ function* checkExpression(
     const finding = calls.includes(name)
       ? inComponent(
           path,
-          `The call "${name}" is used here, but never run.`,
-          scope === 'probe' ? `Add it to the probe: also: [${name}].` : `Add it to this check: calls: [${name}].`,
+          `The call "${name}" is used here, but is never run.`,
+          scope === 'probe' ? `Add the call to the probe: also: [${name}].` : `Add the call to this check: calls: [${name}].`,
         )
       : unknown(path, 'call', name, calls);
     yield { ...finding, offset: shift + at };

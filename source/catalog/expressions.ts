@@ -154,7 +154,7 @@ const binary = ['Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
 export function quantityValue(written: string): number {
   const [, digits = '', unit = ''] = /^([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)([a-zA-Z]*)$/.exec(written.trim()) ?? [];
   const factor = binary.includes(unit) ? 1024 ** (binary.indexOf(unit) + 1) : units[unit];
-  if (digits === '' || factor === undefined) throw new Error(`${JSON.stringify(written)} is not a quantity, such as 500m or 2Gi`);
+  if (digits === '' || factor === undefined) throw new Error(`quantity must be a number such as 2Gi, not ${JSON.stringify(written)}`);
   return Number(digits) * factor;
 }
 

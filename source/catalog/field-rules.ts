@@ -12,9 +12,9 @@ const isRequired = (name: string) => `Use \${${name}:?kept by Quarterdeck, use q
 function* secretsOutOfFiles({ component, compose }: Draft): Generator<RuleFinding> {
   for (const [index, field] of component.fields.entries()) {
     if (field.type === 'secret-string' && !field.secret)
-      yield inComponent(['fields', index], `"${field.name}" is of type secret-string, but not marked as a secret.`, 'Add secret: true.');
+      yield inComponent(['fields', index], `"${field.name}" is of type secret-string, but is not marked as secret.`, 'Add secret: true.');
     if (field.generator && !field.secret)
-      yield inComponent(['fields', index, 'generator'], `"${field.name}" is generated, so it is a secret.`, 'Add secret: true.');
+      yield inComponent(['fields', index, 'generator'], `"${field.name}" is generated, so it must be a secret.`, 'Add secret: true.');
     if (field.secret && field.default !== undefined) {
       const message = `The secret "${field.name}" has a public default.`;
       yield inComponent(['fields', index, 'default'], message, 'Remove the default.');
@@ -24,7 +24,7 @@ function* secretsOutOfFiles({ component, compose }: Draft): Generator<RuleFindin
     if (name !== undefined && isReserved(name))
       yield inComponent(
         ['fields', index, field.env === undefined ? 'name' : 'env'],
-        `The secret ${name} cannot be passed to the compose program: the shell or that program uses this name.`,
+        `The secret ${name} cannot be passed to the compose program, because the shell or the program already uses this name.`,
         'Rename the variable in env and in compose.yaml.',
       );
     if (name === undefined) continue;
@@ -32,7 +32,7 @@ function* secretsOutOfFiles({ component, compose }: Draft): Generator<RuleFindin
       if (operator === '-' && word !== '') yield inCompose(path, `The secret ${name} has a public default.`, isRequired(name));
     for (const { environment } of compose?.services.values() ?? []) {
       const written = environment.get(name);
-      if (written && !written.value.includes('$')) yield inCompose(written.path, `The file contains the secret ${name}.`, isRequired(name));
+      if (written && !written.value.includes('$')) yield inCompose(written.path, `The secret ${name} is in plaintext.`, isRequired(name));
     }
   }
 }
@@ -42,7 +42,7 @@ const samples = 8;
 function* fieldValues({ component }: Draft): Generator<RuleFinding> {
   for (const [index, field] of component.fields.entries()) {
     const path = ['fields', index];
-    if (field.type === 'enum' && !field.enum) yield inComponent(path, `"${field.name}" is an enum without values.`, 'Add enum: [...].');
+    if (field.type === 'enum' && !field.enum) yield inComponent(path, `The enum "${field.name}" has no values.`, 'Add enum: [...].');
     if (field.pattern !== undefined && !isPattern(field.pattern)) {
       yield inComponent([...path, 'pattern'], `"${field.pattern}" is not a valid regular expression.`, 'Fix it.');
       continue;
@@ -54,7 +54,7 @@ function* fieldValues({ component }: Draft): Generator<RuleFinding> {
     if (generator === undefined) continue;
     const misfit = Array.from({ length: samples }, () => checkValue(field, generate(generator))).find((found) => found !== undefined);
     if (misfit !== undefined) {
-      const remedy = 'Change the generator, or length and pattern.';
+      const remedy = 'Change the generator, or the length and pattern.';
       yield inComponent([...path, 'generator'], `The generated value is invalid: ${misfit}`, remedy);
     }
   }

@@ -80,8 +80,8 @@ describe('checkValue', () => {
 
   it('takes only the strings "true" and "false" where they are documented as strings (R18)', () => {
     expect(checkValue({ type: 'string-boolean' }, 'true')).toBeUndefined();
-    expect(checkValue({ type: 'string-boolean' }, true)).toBe('true must be the text "true" or "false".');
-    expect(checkValue({ type: 'string-boolean' }, 'on')).toBe('"on" must be the text "true" or "false".');
+    expect(checkValue({ type: 'string-boolean' }, true)).toBe('true must be the string "true" or "false".');
+    expect(checkValue({ type: 'string-boolean' }, 'on')).toBe('"on" must be the string "true" or "false".');
   });
 
   it.each([
@@ -94,7 +94,7 @@ describe('checkValue', () => {
     ['enterprise IdP command', ['start-dev', 'start'], 'stop'],
   ])('offers exactly the values of %s (R23)', (_, allowed, other) => {
     for (const value of allowed) expect(checkValue({ type: 'enum', enum: allowed }, value)).toBeUndefined();
-    expect(checkValue({ type: 'enum', enum: allowed }, other)).toBe(`"${other}" is not one of ${allowed.join(', ')}.`);
+    expect(checkValue({ type: 'enum', enum: allowed }, other)).toBe(`"${other}" must be one of ${allowed.join(', ')}.`);
   });
 
   it.each([
@@ -124,7 +124,7 @@ describe('checkValue', () => {
   ] as const)('of type %s, %j is a port', (type, called) => {
     for (const value of [1, '587', '65535']) expect(checkValue({ type, ...called }, value)).toBeUndefined();
     for (const value of [0, '-1', '65536', '99999'])
-      expect(checkValue({ type, ...called }, value)).toMatch(/must be a port, from 1 to 65535\.$/);
+      expect(checkValue({ type, ...called }, value)).toMatch(/must be a port from 1 to 65535\.$/);
     expect(checkValue({ type, name: 'workers' }, 0)).toBeUndefined();
   });
 

@@ -30,7 +30,7 @@ type Check = (value: unknown, rule: FieldRule) => string | undefined;
 
 function checkNarrowing(rule: FieldRule, value: unknown): string | undefined {
   const text = textOf(value);
-  if (rule.enum && rule.type !== 'enum' && !rule.enum.includes(text ?? '')) return `is not one of ${rule.enum.join(', ')}`;
+  if (rule.enum && rule.type !== 'enum' && !rule.enum.includes(text ?? '')) return `must be one of ${rule.enum.join(', ')}`;
   if (rule.length !== undefined && text?.length !== rule.length) {
     return `must have exactly ${rule.length} characters, not ${text?.length ?? 0}`;
   }
@@ -49,7 +49,7 @@ const ofText =
     const text = textOf(value);
     if (text === undefined) return 'must be text';
     if (text === '') return 'is empty';
-    if (/[\u0000-\u0008\u000b-\u001f\u007f]/.test(text)) return 'contains control characters';
+    if (/[\u0000-\u0008\u000b-\u001f\u007f]/.test(text)) return 'must not contain control characters';
     return check(text, rule);
   };
 
@@ -60,7 +60,7 @@ const ofItems =
   (value, { secret }) => {
     const items = itemsOf(value);
     const wrong = items.find((item) => !fits(item));
-    if (items.length === 0) return `must be a list of ${what} separated by commas`;
+    if (items.length === 0) return `must be a comma-separated list of ${what}`;
     return wrong === undefined ? undefined : `contains ${secret ? 'an entry that' : `${shownValue(wrong)}, which`} is ${misfit}`;
   };
 
@@ -72,13 +72,13 @@ const checks = {
   string: (value) =>
     textOf(value) === undefined
       ? 'must be text'
-      : unless(!/[\u0000-\u0008\u000b-\u001f\u007f]/.test(textOf(value) ?? ''), 'contains control characters'),
+      : unless(!/[\u0000-\u0008\u000b-\u001f\u007f]/.test(textOf(value) ?? ''), 'must not contain control characters'),
   'secret-string': ofLine,
-  'string-boolean': (value) => unless(value === 'true' || value === 'false', 'must be the text "true" or "false"'),
+  'string-boolean': (value) => unless(value === 'true' || value === 'false', 'must be the string "true" or "false"'),
   boolean: (value) => unless(typeof value === 'boolean' || value === 'true' || value === 'false', 'must be true or false'),
   integer: checkInteger,
   'string-integer': checkInteger,
-  enum: (value, { enum: allowed = [] }) => unless(allowed.includes(textOf(value) ?? ''), `is not one of ${allowed.join(', ')}`),
+  enum: (value, { enum: allowed = [] }) => unless(allowed.includes(textOf(value) ?? ''), `must be one of ${allowed.join(', ')}`),
   url: ofText((text) => checkUrl(text, undefined)),
   'jdbc-url': ofText((text) =>
     /^jdbc:[a-z0-9]+:/.test(text)
@@ -89,12 +89,12 @@ const checks = {
       : 'must begin with jdbc:, such as jdbc:postgresql://db/app',
   ),
   'database-url': ofText((text) => checkUrl(text, databaseSchemes)),
-  path: ofForm(/^\.{0,2}\/[^\n]*$/, 'must be a path that begins with a slash'),
-  hostname: ofText((text) => unless(isHostname(text) || isIp(text), 'must be a host name: letters, digits, dashes and dots')),
+  path: ofForm(/^\.{0,2}\/[^\n]*$/, 'must be a path that begins with /, ./ or ../'),
+  hostname: ofText((text) => unless(isHostname(text) || isIp(text), 'must be a host name or an IP address')),
   domain: ofText((text) => unless(isHostname(text), 'must be a domain name, such as example.org')),
-  address: ofText((text) => unless(isAddress(text), 'must be an address with an optional port, such as 0.0.0.0:8080 or :8080')),
+  address: ofText((text) => unless(isAddress(text), 'must be an address, a port or both, such as 0.0.0.0:8080 or :8080')),
   'ip-address': ofText((text) => unless(isIp(text), 'must be an IPv4 or IPv6 address')),
-  cidr: ofText((text) => unless(isCidr(text), 'must be a network, such as 10.8.0.0/24')),
+  cidr: ofText((text) => unless(isCidr(text), 'must be a network in CIDR notation, such as 10.8.0.0/24')),
   email: ofText((text) => unless(isEmail(text), 'must be an email address')),
   timezone: ofText((text) => unless(isTimezone(text), 'must be a time zone, such as Europe/Berlin')),
   duration: checkDuration,
@@ -103,13 +103,12 @@ const checks = {
   'ldap-filter': ofText((text) =>
     unless(filterEnd(text, 0) === text.length, 'must be an LDAP filter, such as (&(uid={input})(objectClass=person))'),
   ),
-  list: (value) =>
-    unless(itemsOf(value).length > 0 && itemsOf(value).every((item) => item !== ''), 'must be a list of entries separated by commas'),
+  list: (value) => unless(itemsOf(value).length > 0 && itemsOf(value).every((item) => item !== ''), 'must be a comma-separated list'),
   // As the program parses it: one value with commas in it.
   'comma-separated-list': (value) =>
-    unless(typeof value === 'string' && value.split(',').every((item) => item.trim() !== ''), 'must be entries separated by commas'),
+    unless(typeof value === 'string' && value.split(',').every((item) => item.trim() !== ''), 'must be a comma-separated list'),
   'list of ip-address': ofItems(isIp, 'addresses', 'not an IPv4 or IPv6 address'),
-  'cidr-list': ofItems(isCidr, 'networks', 'not a network, such as 10.8.0.0/24'),
+  'cidr-list': ofItems(isCidr, 'networks', 'not a network in CIDR notation, such as 10.8.0.0/24'),
   map: (value) => unless(isObject(value), 'must be names with values, such as {"10.1.0.1": ["192.0.2.1:4242"]}'),
   object: (value) => unless(isObject(value), 'must be an object, such as {"key": "value"}'),
   // As in Kubernetes: a request is never negative.
@@ -123,19 +122,19 @@ const checks = {
     const isDuration = (written: string) => checkDuration(written, rule) === undefined;
     if (text.startsWith('@every '))
       return unless(isDuration(text.slice('@every '.length)), 'must have a duration after @every, such as @every 1h');
-    return isDuration(text) ? undefined : checkCron(text) && 'must be a cron schedule, such as 0 2 * * *, or a duration, such as 1h';
+    return isDuration(text) ? undefined : checkCron(text) && 'must be a cron schedule such as 0 2 * * * or a duration such as 1h';
   }),
   command: ofLine,
   line: ofLine,
   lines: (value) =>
     unless(
       Array.isArray(value) ? value.every((item) => (textOf(item) ?? '') !== '') && value.length > 0 : (textOf(value) ?? '').trim() !== '',
-      'must be one or more lines',
+      'must contain at least one line',
     ),
-  credentials: ofForm(/^[^:\s]+:\S+$/, 'must be a name and a password separated by a colon'),
+  credentials: ofForm(/^[^:\s]+:\S+$/, 'must be a user name and a password separated by a colon'),
   // The kernel's own limit (IFNAMSIZ).
   'interface-name': ofForm(/^(?!\.{1,2}$)[^\s/:]{1,15}$/, 'must be the name of a network interface, such as eth0'),
-  group: () => 'contains several settings: set each one separately',
+  group: () => 'contains several settings; set each one separately',
 } satisfies Record<string, Check>;
 
 export type FieldType = keyof typeof checks;
@@ -154,17 +153,17 @@ function checkInteger(value: unknown, { name, env }: FieldRule): string | undefi
   // In YAML, 010 is 8, and JSON has no such numbers.
   if (/^-?0\d/.test(text)) return 'must be a whole number without leading zeros';
   const isPort = [name, env].some((called) => called !== undefined && /port$/i.test(called));
-  return unless(!isPort || (Number(text) >= 1 && Number(text) <= 65535), 'must be a port, from 1 to 65535');
+  return unless(!isPort || (Number(text) >= 1 && Number(text) <= 65535), 'must be a port from 1 to 65535');
 }
 
 function checkUrl(text: string, schemes: readonly string[] | undefined): string | undefined {
   const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(text)?.[1]?.toLowerCase();
-  if (schemes && !(scheme && schemes.includes(scheme))) return 'must begin with the database type, such as postgres://user@db/name';
-  if (scheme === undefined) return 'must be a URL with its scheme, such as https://example.org';
+  if (schemes && !(scheme && schemes.includes(scheme))) return 'must be a database URL, such as postgres://user@db/name';
+  if (scheme === undefined) return 'must be a URL with a scheme, such as https://example.org';
   if (/\s/.test(text)) return 'must not contain spaces';
   const url = URL.parse(text);
   if (url === null) return 'is not a valid URL';
-  return unless(url.host !== '' || scheme === 'file' || scheme.startsWith('sqlite') || scheme === 'unix', 'must contain a host');
+  return unless(url.host !== '' || scheme === 'file' || scheme.startsWith('sqlite') || scheme === 'unix', 'must contain a host name');
 }
 
 function isHostname(text: string): boolean {
@@ -202,8 +201,8 @@ function isTimezone(text: string): boolean {
 
 function checkCron(text: string): string | undefined {
   if (!/^@/.test(text) && text.trim().split(/\s+/).length !== 5)
-    return 'must have five parts: minute, hour, day of month, month, day of week';
-  return unlessThrown(() => new CronPattern(text), undefined) ? undefined : 'is not a cron schedule, such as 0 2 * * *';
+    return 'must have five fields: minute, hour, day of month, month, day of week';
+  return unlessThrown(() => new CronPattern(text), undefined) ? undefined : 'must be a valid cron schedule, such as 0 2 * * *';
 }
 
 function isDn(text: string): boolean {

@@ -42,8 +42,8 @@ export function tagProblem(
     return isOfVersion(tag, pin) ? undefined : [message, remedy];
   }
   if (tag === 'latest' || isExplained) return undefined;
-  const message = `The tag is ${tag ?? 'a digest'} instead of "latest", without a tagReason.`;
-  return [message, 'Use latest, or add tagReason to the service in component.yaml.'];
+  const message = `The image uses ${tag ?? 'a digest'} instead of the tag "latest", but has no tagReason.`;
+  return [message, 'Use latest, or add a tagReason to the service in component.yaml.'];
 }
 
 /** `16-alpine` and `16.4` are of version 16, but not `160`. */

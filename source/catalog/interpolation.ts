@@ -38,7 +38,7 @@ export function readInterpolation(text: string): { parts: readonly (string | Var
       const word = text.slice(at + long[0].length, end);
       if (end < 0) return { parts, error: { offset: at, message: 'the brace after the dollar sign is never closed' } };
       if (operator === '' && word !== '')
-        return { parts, error: { offset: at, message: `"${text.slice(at, end + 1)}" is not a valid variable` } };
+        return { parts, error: { offset: at, message: `"${text.slice(at, end + 1)}" is not a valid variable expression` } };
       flush();
       parts.push({ name: long[1] ?? '', operator, colon: long[2] === ':', word });
       at = end + 1;

@@ -12,7 +12,7 @@ function* mediaServers(draft: Draft): Generator<RuleFinding> {
     if (!component.services[service.name]?.main) continue;
     for (const mount of service.mounts) {
       if (libraryMount.test(mount.target) && !mount.readOnly)
-        yield warningIfOwn(draft, inCompose(mount.path, 'The media library is writable for the media server.', 'Add :ro to the mount.'));
+        yield warningIfOwn(draft, inCompose(mount.path, 'The media server can write to the media library.', 'Add :ro to the mount.'));
     }
     if (!service.devices.some((device) => device.startsWith('/dev/dri')))
       yield warningIfOwn(
@@ -41,7 +41,7 @@ function* databases(draft: Draft): Generator<RuleFinding> {
     if (!component.services[service.name]?.main || stores.includes(service)) continue;
     const required = stores.filter((store) => store.profiles.length === 0);
     if (required.length > 0 && !required.some((store) => service.dependsOn.includes(store.name))) {
-      const message = `"${service.name}" does not wait for its database.`;
+      const message = `The service "${service.name}" does not wait for its database.`;
       yield inCompose(['services', service.name], message, `Add depends_on: [${required[0]?.name}].`, 'key');
     }
   }
@@ -56,10 +56,10 @@ function* vectorSearch(draft: Draft): Generator<RuleFinding> {
   for (const service of services.filter((one) => databaseImage.test(repositoryOf(one) ?? ''))) {
     if (!vectorImage.test(service.image)) {
       const message = `The database image ${service.image} has no vector search, which the photo library requires to start.`;
-      yield inCompose(['services', service.name, 'image'], message, 'Use the image with the extensions that the photo library documents.');
+      yield inCompose(['services', service.name, 'image'], message, 'Use the database image that the photo library documents.');
     } else if (draft.component.services[service.name]?.irreplaceable === undefined) {
-      const message = `"${service.name}" requires this database image, but component.yaml does not state it.`;
-      yield inComponent(['services', service.name], message, 'Add irreplaceable: it has the vector-search extensions.', 'key');
+      const message = `The service "${service.name}" requires this database image, but is not marked as irreplaceable.`;
+      yield inComponent(['services', service.name], message, 'Set irreplaceable to the reason, such as "has vector search".', 'key');
     }
   }
 }
@@ -80,7 +80,7 @@ function* writingTools(draft: Draft): Generator<RuleFinding> {
     [
       'secret key',
       fields.some((field) => field.secret && !isDatabase(field) && /secret|^(?!api).*\bkey$|_KEY$/i.test(`${field.name}`)),
-      'a secret field for it',
+      'a secret field for the key',
     ],
     [
       'public base URL',
@@ -103,8 +103,8 @@ function* openModels({ component }: Draft): Generator<RuleFinding> {
   if (component.group !== 'ai' || !/^(?:none|no\b)/i.test(component.auth)) return;
   for (const [name, { exposure }] of Object.entries(component.ports)) {
     if (exposure !== 'loopback') {
-      const message = 'A model without authentication is open to the network.';
-      yield inComponent(['ports', name, 'exposure'], message, 'Use exposure: loopback and put it behind a proxy.');
+      const message = 'A model server without authentication is open to the network.';
+      yield inComponent(['ports', name, 'exposure'], message, 'Use exposure: loopback and put it behind a reverse proxy.');
     }
   }
 }
@@ -123,7 +123,7 @@ function* chainFolders({ component }: Draft): Generator<RuleFinding> {
         yield inComponent(
           ['chain', index],
           `The stage "${stage}" requires a volume with the content "${what}".`,
-          `Add content: ${what} to that volume.`,
+          `Add content: ${what} to the volume.`,
         );
   }
 }

@@ -25,18 +25,18 @@ export const lintRules: readonly LintRule[] = tables.flatMap((rules) => Object.e
 
 function* groupAndName({ component, folderName, groupName }: Draft): Generator<RuleFinding> {
   if (component.id !== folderName)
-    yield inComponent(['id'], `The id is "${component.id}", but the folder is named "${folderName}".`, 'Use one name for both.');
+    yield inComponent(['id'], `The id is "${component.id}", but the folder is named "${folderName}".`, 'Use the id as the folder name.');
   if (groupName === undefined) return;
   if (!(groups as readonly string[]).includes(groupName))
     yield inComponent(['group'], `The folder "${groupName}" is not a known group.`, `Move this folder into one of ${groups.join(', ')}.`);
   else if (groupName !== component.group)
-    yield inComponent(['group'], `The group is "${component.group}", but the folder above is "${groupName}".`, 'Use one name for both.');
+    yield inComponent(['group'], `The group is "${component.group}", but the parent folder is "${groupName}".`, 'Rename one of the two.');
 }
 
 function* multipartFiles({ component }: Draft): Generator<RuleFinding> {
   for (const [name, { http, inputs }] of Object.entries(component.calls)) {
     if (!http?.multipart || Object.values(inputs).some(({ file }) => file)) continue;
-    const remedy = 'Set file: true for the input that is the file.';
+    const remedy = 'Set file: true for the input that contains the file.';
     yield inComponent(['calls', name, 'inputs'], 'The multipart body has no file.', remedy, 'key');
   }
 }

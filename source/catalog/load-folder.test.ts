@@ -273,7 +273,7 @@ describe('loadFolder', () => {
       'probe.every',
       undefined,
       /is invalid: "1d"/,
-      /^Use a number and s or m, such as 30s\.$/,
+      /^Use a number followed by s or m, such as 30s\.$/,
     ],
     [
       'a row of a list',
@@ -306,7 +306,7 @@ describe('loadFolder', () => {
       'fields[0].generator',
       undefined,
       /is invalid: "hexx:16"/,
-      /^Use base64:48.* or uuid\.$/,
+      /^Use base64:48 or hex:16.* or uuid\.$/,
     ],
     [
       'a service of a call that is not there',
@@ -405,7 +405,7 @@ describe('loadFolder', () => {
       'calls.count.ok',
       'checks[0].when',
       'expressions',
-      /"count" is used here, but never run/,
+      /"count" is used here, but is never run/,
       /calls: \[count\]/,
     ],
     [
@@ -417,7 +417,7 @@ describe('loadFolder', () => {
       'probe.states[0].state',
       'expressions',
       /never closed/,
-      /double a literal brace/,
+      /double literal braces/,
     ],
     [
       'a template that shows a secret',
@@ -449,7 +449,7 @@ describe('loadFolder', () => {
       'add\n',
       'probe.call',
       'call-users',
-      /only use calls that read/,
+      /use only read-only calls/,
       /reads: true/,
     ],
     [
@@ -461,7 +461,7 @@ describe('loadFolder', () => {
       'probe.call',
       'call-users',
       /must not log in/,
-      /auth none/,
+      /auth: none/,
     ],
     [
       'an operation that claims to read',
@@ -471,7 +471,7 @@ describe('loadFolder', () => {
       'read}',
       'operations[0].right',
       'call-users',
-      /changes something/,
+      /makes changes/,
       /operate/,
     ],
     [
@@ -482,7 +482,7 @@ describe('loadFolder', () => {
       '{id: add-note',
       'operations[0]',
       'call-users',
-      /has no consequences/,
+      /lists no consequences/,
       /consequences/,
     ],
     [
@@ -570,7 +570,7 @@ describe('loadFolder', () => {
       '{name: SIGNUPS',
       'fields[1]',
       'fields',
-      /no service of compose.yaml has SIGNUPS/,
+      /sets SIGNUPS, but no service in compose\.yaml uses/,
       /Did you mean "SIGNUP"/,
     ],
     [
@@ -636,7 +636,7 @@ describe('loadFolder', () => {
       'metrics',
       'ports.metrics',
       'ports',
-      /No port of compose.yaml is named "metrics"/,
+      /compose\.yaml has no port named "metrics"/,
       /web|METRICS_PORT/,
     ],
     [
@@ -669,7 +669,7 @@ describe('loadFolder', () => {
       '../other',
       'services.app.volumes[1]',
       'files',
-      /is outside the folder of the component/,
+      /is outside the component folder/,
       /files\//,
     ],
     [
@@ -702,7 +702,7 @@ describe('loadFolder', () => {
       '"mysqldump -p$DB_PASSWORD"',
       'backup[0].dump[2]',
       'backup',
-      /visible in the arguments/,
+      /visible in the process arguments/,
       /environment/,
     ],
     [
@@ -725,7 +725,7 @@ describe('loadFolder', () => {
       'configFile.rules[1].id',
       'call-users',
       /"port" is used twice/,
-      /Rename one of the two/,
+      /Change one of the two ids/,
     ],
     [
       'a dependency on nothing',
@@ -746,7 +746,7 @@ describe('loadFolder', () => {
       '"${WEB_BIND',
       'services.app.ports[0]',
       undefined,
-      /"web" is not a container port/,
+      /"web" is not a valid container port/,
       /Use/,
     ],
   ];
@@ -904,9 +904,9 @@ describe('loadFolder', () => {
     );
     expect(problems.map(({ file, message, remedy }) => `${file}: ${message} ${remedy}`)).toEqual([
       'a/component.yaml: component.yaml is missing. Rename component.yml to component.yaml.',
-      'b/component.yaml: component.yaml is missing. Add it beside compose.yaml; "quarterdeck catalog new" creates a draft.',
+      'b/component.yaml: component.yaml is missing. Add the file beside compose.yaml; "quarterdeck catalog new" creates a draft.',
       'notes/compose.yaml: compose.yaml is missing. Rename docker-compose.yml to compose.yaml.',
-      'only/component.yaml: component.yaml is missing. Add it beside compose.yaml; "quarterdeck catalog new" creates a draft.',
+      'only/component.yaml: component.yaml is missing. Add the file beside compose.yaml; "quarterdeck catalog new" creates a draft.',
     ]);
     await symlink('/nonexistent/component.yaml', join(folder, 'b', 'component.yaml'));
     const { problems: linked } = await loadFolder(folder, { own: true });
@@ -914,7 +914,7 @@ describe('loadFolder', () => {
     await expect(loadFolder(join(folder, 'notes', 'component.yaml'), { own: true })).rejects.toMatchObject({
       code: 'catalog.missing',
       message: `${folder}/notes/component.yaml is a file, not a catalog folder.`,
-      remedy: `Use its folder: ${folder}/notes`,
+      remedy: `Use the parent folder: ${folder}/notes`,
     });
   });
 
@@ -930,7 +930,7 @@ describe('loadFolder', () => {
     await symlink('..', join(folder, position, 'files', 'up'));
     const { problems } = await loadFolder(folder, { own: true });
     expect(problems).toMatchObject([
-      { message: expect.stringMatching(/deeper than 8 folders, or there are too many levels of symbolic links\.$/) },
+      { message: expect.stringMatching(/more than 8 folders deep, or has too many levels of symbolic links\.$/) },
     ]);
     const big = await load(
       { 'notes/component.yaml': `${soundComponent}${'#\n'.repeat(600_000)}`, 'notes/compose.yaml': soundCompose },

@@ -120,7 +120,7 @@ async function loadComponent(
     ]);
     if (componentDocument === undefined) {
       if (problems.length === 0)
-        problems.push(await missing(file, 'Add it beside compose.yaml; "quarterdeck catalog new" creates a draft.'));
+        problems.push(await missing(file, 'Add the file beside compose.yaml; "quarterdeck catalog new" creates a draft.'));
       return { problems };
     }
     if (problems.length > 0) return { problems };
@@ -186,10 +186,10 @@ async function loadComponent(
 /** Files under `files/` are delivered as text: files that would not arrive unchanged are reported now. */
 async function problemsOfFile(folder: string, { path, kind }: Awaited<ReturnType<typeof listDeep>>[number]): Promise<CatalogProblem[]> {
   const file = join(folder, path);
-  const deep = `${path} is deeper than ${depthLimit} folders, or there are too many levels of symbolic links.`;
-  if (kind === 'tooDeep') return [wholeFile(file, deep, 'Move it up, or remove the link.')];
+  const deep = `${path} is more than ${depthLimit} folders deep, or has too many levels of symbolic links.`;
+  if (kind === 'tooDeep') return [wholeFile(file, deep, 'Move the folder up, or remove the link.')];
   const neither = `${path} is not a file, a folder or a link to one.`;
-  if (kind === 'other') return [wholeFile(file, neither, 'Replace it with a file, or remove it.')];
+  if (kind === 'other') return [wholeFile(file, neither, 'Remove the entry, or replace it with a file.')];
   if (kind === 'folder' || path.endsWith(templateEnding)) return [];
   return readOwnText(file).then(
     () => [],

@@ -116,7 +116,7 @@ describe('openCatalog', () => {
 
   it.each([
     ['', 'Unexpected end'],
-    ['{"schema": 1, "entries": []}', 'another version'],
+    ['{"schema": 1, "entries": []}', 'its format version is not supported'],
     ['{"schema": 2, "further": [], "entries": [{"id": "notes"}]}\n', 'is truncated'],
     ['nonsense', 'Unexpected token'],
   ])('says that a damaged compiled catalog must be installed again: %j', async (text, reason) => {

@@ -38,7 +38,7 @@ async function readBuiltIn(file: string): Promise<readonly CatalogEntry[]> {
   const known = builtIns.get(file);
   if (known) return known;
   const bytes = await readOwnBytes(file);
-  if (bytes === undefined) throw damaged(file, 'it is missing');
+  if (bytes === undefined) throw damaged(file, 'the file is missing');
   try {
     const entries = readCompiled(bytes);
     builtIns.set(file, entries);
@@ -49,6 +49,6 @@ async function readBuiltIn(file: string): Promise<readonly CatalogEntry[]> {
 }
 
 function damaged(file: string, reason: string): Fault {
-  const remedy = 'Install Quarterdeck again; in a checkout run npm run build.';
+  const remedy = 'Reinstall Quarterdeck. In a source checkout, run npm run build.';
   return new Fault('failed.catalog', `The built-in catalog cannot be read: ${reason}.`, remedy, { where: { file } });
 }

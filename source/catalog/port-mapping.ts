@@ -22,7 +22,7 @@ type ReadPorts = { ports: PortMapping[] } | { problem: string };
 export function readPort(entry: unknown): ReadPorts {
   if (typeof entry === 'number') return readShort(String(entry));
   if (typeof entry === 'string') return readShort(entry);
-  if (entry === null || typeof entry !== 'object' || Array.isArray(entry)) return { problem: 'it is neither text nor a map' };
+  if (entry === null || typeof entry !== 'object' || Array.isArray(entry)) return { problem: 'it must be a string or a map' };
   const { target, published, protocol, host_ip: address } = entry as Record<string, unknown>;
   if (target === undefined) return { problem: 'the long form requires a target' };
   return combine(text(address), text(published), text(target), text(protocol) || 'tcp');
@@ -43,14 +43,14 @@ function readShort(entry: string): ReadPorts {
 
 function combine(addressText: string, hostText: string, containerText: string, protocolText: string): ReadPorts {
   const protocol = interpolate(protocolText);
-  if (protocol !== 'tcp' && protocol !== 'udp') return { problem: `the protocol "${protocol}" is neither tcp nor udp` };
+  if (protocol !== 'tcp' && protocol !== 'udp') return { problem: `the protocol must be tcp or udp, not "${protocol}"` };
   const container = readRange(interpolate(containerText));
-  if (!container) return { problem: `"${containerText}" is not a container port` };
+  if (!container) return { problem: `"${containerText}" is not a valid container port` };
   const host = interpolate(hostText) === '' ? undefined : readRange(interpolate(hostText));
-  if (host === undefined && interpolate(hostText) !== '') return { problem: `"${hostText}" is not a host port` };
-  if (host && host.length !== container.length && container.length !== 1) return { problem: 'the two ranges have different lengths' };
+  if (host === undefined && interpolate(hostText) !== '') return { problem: `"${hostText}" is not a valid host port` };
+  if (host && host.length !== container.length && container.length !== 1) return { problem: 'the port ranges have different lengths' };
   const address = interpolate(addressText).replace(/^\[(.*)\]$/, '$1');
-  if (address !== '' && !isAddress(address.replace(/%.*/, ''))) return { problem: `"${address}" is not an address` };
+  if (address !== '' && !isAddress(address.replace(/%.*/, ''))) return { problem: `"${address}" is not a valid IP address` };
   const name = nameOf(hostText);
   const names = (text: string) => variablesIn(text).map((variable) => variable.name);
   const variables = { address: names(addressText), host: names(hostText), container: names(containerText) };

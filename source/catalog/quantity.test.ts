@@ -14,5 +14,5 @@ it.each([
 });
 
 it.each(['', 'Gi', '5 apples', '5x', '--3'])('"%s" is no quantity', (written) => {
-  expect(() => quantityValue(written)).toThrow(/not a quantity/);
+  expect(() => quantityValue(written)).toThrow(/quantity must be/);
 });

@@ -107,7 +107,7 @@ function* checkServices(draft: Draft): Generator<RuleFinding> {
   const names = servicesOf(draft).map(({ name }) => name);
   if (compose === undefined) {
     if (component.deploy === 'compose') {
-      const message = 'A component that deploys with compose needs a compose.yaml beside this file.';
+      const message = 'A component with deploy: compose requires a compose.yaml file in the same folder.';
       yield inComponent(['deploy'], message, 'Add compose.yaml, or change deploy.');
     }
     return;
@@ -143,14 +143,14 @@ function* checkPorts(draft: Draft): Generator<RuleFinding> {
     yield inCompose(
       port.path,
       `The port "${name}" (${first === last ? first : `${first}-${last}`}/${port.protocol}) is not described in component.yaml.`,
-      near.startsWith('Did') ? `${near} Or add it under ports.` : `Add it under ports: ${added}.`,
+      near.startsWith('Did') ? `${near} Otherwise add the port under ports.` : `Add it under ports: ${added}.`,
     );
   }
   for (const [name, annotation] of Object.entries(component.ports)) {
     if (!draft.compose || annotated.has(name) || annotation.number !== undefined || component.deploy !== 'compose') continue;
     const names = published.flatMap((port) => port.name ?? []);
-    const otherwise = `Publish it there as "\${${variable(name)}_BIND:-127.0.0.1}:\${${variable(name)}_PORT:-8080}:80", or set its number if its service uses the host's network.`;
-    yield inComponent(['ports', name], `No port of compose.yaml is named "${name}".`, nameRemedy(name, names, otherwise), 'key');
+    const otherwise = `Publish it there as "\${${variable(name)}_BIND:-127.0.0.1}:\${${variable(name)}_PORT:-8080}:80", or set number if the service uses the host network.`;
+    yield inComponent(['ports', name], `compose.yaml has no port named "${name}".`, nameRemedy(name, names, otherwise), 'key');
   }
 }
 
@@ -171,9 +171,9 @@ function* checkFiles(draft: Draft): Generator<RuleFinding> {
     for (const { source, path } of mounts) {
       const inside = source.replace(/^\.\/|\/$/g, '');
       if (/(?:^|\/)\.\.(?:\/|$)/.test(source))
-        yield inCompose(path, `The mount is outside the folder of the component: ${source}.`, 'Put its files under files/.');
+        yield inCompose(path, `The mount ${source} is outside the component folder.`, 'Put the files in files/.');
       else if (/^(?:\.\/)?files\//.test(source) && !files.has(inside))
-        yield inCompose(path, `${inside} is missing in this folder.`, nearRemedy(inside, files, 'Add it.'));
+        yield inCompose(path, `${inside} is missing from this folder.`, nearRemedy(inside, files, 'Add it.'));
     }
   }
   const { configFile } = component;
@@ -182,10 +182,10 @@ function* checkFiles(draft: Draft): Generator<RuleFinding> {
   if (path.startsWith('files/') && !files.has(path)) yield unknown(['configFile', 'path'], 'file', path, files);
   if (schema !== undefined && !draft.schemas.has(schema)) yield unknown(['configFile', 'schema'], 'file', schema, draft.schemas.keys());
   if (schema !== undefined && format === undefined) {
-    const message = 'A schema requires a known format of the file.';
+    const message = 'A schema requires a file format.';
     yield inComponent(['configFile', 'schema'], message, 'Add format: yaml, json or properties.');
   }
-  yield* secretArguments(['configFile', 'verify', 'argv'], verify?.argv, 'Pass it in the environment.');
+  yield* secretArguments(['configFile', 'verify', 'argv'], verify?.argv, 'Pass the secret as an environment variable.');
 }
 
 // biome-ignore lint/complexity/noExcessiveCognitiveComplexity: a rule for each way in which fields and variables name each other
@@ -201,16 +201,16 @@ function* checkFields(draft: Draft): Generator<RuleFinding> {
       const { call, input } = field.verify;
       const inputs = component.calls[call]?.inputs;
       if (inputs && !inputs[input]?.secret)
-        yield unknown([...path, 'verify', 'input'], `secret input of ${call}`, input, Object.keys(inputs));
+        yield unknown([...path, 'verify', 'input'], `secret input for the call ${call}`, input, Object.keys(inputs));
     }
     if (field.target !== 'environment') continue;
     const wanted = variableOf(field);
     if (wanted === undefined) {
-      const message = `"${field.name}" is set in the environment, but is not a valid name of a variable.`;
-      yield inComponent([...path, 'name'], message, 'Set the name of the variable with env.');
+      const message = `"${field.name}" is set in the environment, but is not a valid variable name.`;
+      yield inComponent([...path, 'name'], message, 'Set a variable name with env.');
     } else if (compose && !environment.has(wanted) && !compose.variables.has(wanted)) {
       const remedy = nameRemedy(wanted, [...environment, ...compose.variables.keys()], `Add ${wanted}: "\${${wanted}}" to the service.`);
-      yield inComponent(path, `"${field.name}" is set in the environment, but no service of compose.yaml has ${wanted}.`, remedy);
+      yield inComponent(path, `The field "${field.name}" sets ${wanted}, but no service in compose.yaml uses that variable.`, remedy);
     }
   }
   for (const [set, members] of component.oneOf.entries()) {
@@ -244,7 +244,7 @@ function* checkCalls({ component }: Draft): Generator<RuleFinding> {
         yield inComponent([...path, 'http', 'path'], 'The path contains a query.', 'Move it to query: {name: value}.');
     }
     if (call.reads && call.http && !['GET', 'HEAD', 'LIST', 'PROPFIND', 'POST'].includes(call.http.method)) {
-      yield inComponent([...path, 'reads'], `A ${call.http.method} request does more than read.`, 'Remove reads: true.');
+      yield inComponent([...path, 'reads'], `A ${call.http.method} request is not read-only.`, 'Remove reads: true.');
     }
   }
 }
@@ -259,7 +259,7 @@ function* checkInputs(path: RuleFinding['path'], call: ComponentCall): Generator
       used.add(placeholder);
       if (!inputs.includes(placeholder)) yield unknown(at, 'input', placeholder, inputs);
       else if (call.inputs[placeholder]?.secret && at.includes('argv')) {
-        yield inComponent(at, `The secret "${placeholder}" would be visible in the arguments of a program.`, 'Pass it on stdin.');
+        yield inComponent(at, `The secret "${placeholder}" would be visible in the process arguments.`, 'Pass the secret on stdin.');
       }
     }
   }
@@ -281,10 +281,10 @@ function* checkCallUsers({ component }: Draft): Generator<RuleFinding> {
     const call = calls[name];
     if (!call) return;
     if (!call.reads) {
-      const remedy = 'Use another call, or set reads: true if it changes nothing in the product.';
-      yield inComponent(path, `${who} can only use calls that read, but "${name}" does more.`, remedy);
+      const remedy = 'Use another call, or set reads: true if the call changes nothing in the product.';
+      yield inComponent(path, `${who} can use only read-only calls, but "${name}" is not read-only.`, remedy);
     } else if (call.auth !== 'none')
-      yield inComponent(path, `${who} must not log in, but "${name}" does: failures would lock accounts.`, 'Use a call with auth none.');
+      yield inComponent(path, `${who} must not log in (failures could lock accounts), but "${name}" does.`, 'Use a call with auth: none.');
     else if (Object.values(call.inputs).some(({ required }) => required))
       yield inComponent(path, `${who} cannot prompt, but "${name}" requires inputs.`, 'Use a call without required inputs.');
   };
@@ -299,17 +299,17 @@ function* checkCallUsers({ component }: Draft): Generator<RuleFinding> {
     const call = calls[operation.call];
     const path = ['operations', index];
     if (operation.right === 'read' && call?.reads === false) {
-      const message = `"${operation.id}" changes something and requires more than the right to read.`;
+      const message = `"${operation.id}" makes changes, so it requires more than the read right.`;
       yield inComponent([...path, 'right'], message, 'Use operate, reveal or destroy.');
     }
     if (operation.right === 'destroy' && operation.consequences.length === 0)
-      yield inComponent(path, `"${operation.id}" is destructive, but has no consequences.`, 'Add consequences, one line each.');
+      yield inComponent(path, `"${operation.id}" is destructive, but lists no consequences.`, 'Add consequences, one line each.');
   }
   const { checks, operations, firstRun, configFile } = component;
   for (const [list, identified] of Object.entries({ checks, operations, firstRun, 'configFile.rules': configFile?.rules ?? [] })) {
     const ids = identified.map(({ id }) => id);
     for (const [index, id] of ids.entries())
       if (ids.indexOf(id) !== index)
-        yield inComponent([...list.split('.'), index, 'id'], `The id "${id}" is used twice.`, 'Rename one of the two.');
+        yield inComponent([...list.split('.'), index, 'id'], `The id "${id}" is used twice.`, 'Change one of the two ids.');
   }
 }

@@ -22,6 +22,6 @@ export const oldNames: OldNames = {
   values: { severity: { good: 'ok', warn: 'warning', bad: 'error', idle: 'off', unknown: 'ok' } },
   dropped: {
     names: ['source', 'sources', 'line', 'lines', 'rule', 'basis', 'confidence', 'why', 'defaultKind'],
-    remedy: 'Remove it, or keep it as a comment: an entry does not state the source of a fact.',
+    remedy: 'Remove the key, or turn it into a comment: entries do not contain notes about their sources.',
   },
 };

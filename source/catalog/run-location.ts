@@ -9,10 +9,10 @@ export function bringersOf(entry: CatalogEntry, entries: readonly CatalogEntry[]
 }
 
 const placesOfOthers: Partial<Record<CatalogEntry['deploy'], string>> = {
-  host: 'It is installed on the hosts themselves.',
+  host: 'It is installed directly on the hosts.',
   config: 'It is a configuration file or object that another program uses.',
-  cluster: 'It runs in a cluster and is set up with the tools of the cluster.',
-  external: 'It is operated by another provider.',
+  cluster: 'It runs in a cluster and is set up with the cluster tools.',
+  external: 'It is operated by an external provider.',
 };
 
 /** Undefined for deployable entries. */

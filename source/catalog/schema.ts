@@ -13,13 +13,13 @@ import { stateId } from './state.ts';
  */
 
 const name = z.string().regex(/^[a-z][a-z0-9-]*$/, 'use lower case letters, digits and dashes, starting with a letter');
-const variable = z.string().regex(/^[A-Z][A-Z0-9_]*$/, 'use capital letters, digits and underscores, starting with a letter');
+const variable = z.string().regex(/^[A-Z][A-Z0-9_]*$/, 'use upper case letters, digits and underscores, starting with a letter');
 const lasting = (units: string, example: string) => {
   const words = units.replaceAll('|', ', ').replace(/, (?=\w+$)/, ' or ');
-  return z.string().regex(new RegExp(`^\\d+(${units})$`), `use a number and ${words}, such as ${example}`);
+  return z.string().regex(new RegExp(`^\\d+(${units})$`), `use a number followed by ${words}, such as ${example}`);
 };
 /** `512MB`, `4GB`: powers of 1024. */
-const size = z.string().regex(/^\d+(MB|GB)$/, 'use a number and MB or GB');
+const size = z.string().regex(/^\d+(MB|GB)$/, 'use a number followed by MB or GB, such as 512MB');
 const texts = z.array(z.string()).default([]);
 const entries = <S extends z.core.$ZodLooseShape>(shape: S) => z.array(z.strictObject(shape)).default([]);
 const named = <S extends z.core.$ZodLooseShape>(shape: S) => z.record(z.string(), z.strictObject(shape)).default({});
@@ -51,7 +51,7 @@ const field = z.strictObject({
   secret: z.boolean().default(false),
   required: z.boolean().default(false),
   default: z.union([z.string(), z.number(), z.boolean()]).optional(),
-  generator: z.string().regex(generatorPattern, 'Use base64:48, hex:16 (bytes), alphanumeric:32 (characters) or uuid').optional(),
+  generator: z.string().regex(generatorPattern, 'use base64:48 or hex:16 (bytes), alphanumeric:32 (characters) or uuid').optional(),
   enum: z.array(z.string()).min(1).optional(),
   pattern: z.string().optional(),
   length: z.number().int().positive().optional(),
@@ -115,7 +115,7 @@ const call = z
     note: z.string().optional(),
   })
   .refine((value) => [value.http, value.exec, value.tcp, value.file, value.engine].filter(Boolean).length === 1, {
-    message: 'a call has exactly one of http, exec, tcp, file, engine',
+    message: 'a call must have exactly one of http, exec, tcp, file and engine',
   });
 
 /** CEL. Variables: see `calls/conditions.ts`. */
@@ -173,7 +173,7 @@ const backupItem = z
     dump: z.array(z.string()).min(1).optional(),
     restore: z.array(z.string()).min(1).optional(),
     with: texts,
-    exclude: z.array(z.string().regex(/^[^/]/, 'relative to the mount')).default([]),
+    exclude: z.array(z.string().regex(/^[^/]/, 'use a path relative to the mount')).default([]),
     why: z.string().optional(),
   })
   .refine(
@@ -182,7 +182,7 @@ const backupItem = z
       const none = dump === undefined && restore === undefined;
       return method === 'dump' ? (program !== undefined ? none : written) : none && program === undefined;
     },
-    { message: 'method: dump requires dump and restore, or the program of a database; the other methods require neither' },
+    { message: 'method: dump requires dump and restore, or program; other methods allow none of these' },
   )
   .refine(({ method, why }) => method !== 'skip' || why !== undefined, { message: 'method: skip requires why' })
   .transform(({ program, ...item }) => ({
@@ -253,7 +253,7 @@ export const componentSchema = z.strictObject({
   sensitive: z.boolean().optional(),
   needs: z.strictObject({ memory: size.optional(), disk: size.optional() }).optional(),
   provides: z
-    .record(name, z.strictObject({ port: name, scheme: z.string().regex(/^[a-z][a-z0-9+.-]*$/, 'use a scheme, such as http') }))
+    .record(name, z.strictObject({ port: name, scheme: z.string().regex(/^[a-z][a-z0-9+.-]*$/, 'use a URL scheme, such as http') }))
     .optional(),
   uses: z
     .array(z.strictObject({ component: name, what: name, field: z.string().optional(), services: z.array(z.string()).min(1).optional() }))

@@ -28,7 +28,7 @@ export function* checkTemplates(draft: Draft): Generator<RuleFinding> {
       const wrong = !known.has(name)
         ? { message: `Unknown setting "${name}".`, remedy: nameRemedy(name, known, `Declare a field with env: ${name}.`) }
         : fields.get(name)?.secret
-          ? { message: `"${name}" is a secret and would be written to a file.`, remedy: 'Pass it in the environment of the program.' }
+          ? { message: `"${name}" is a secret and would be written to a file.`, remedy: 'Pass the secret as an environment variable.' }
           : undefined;
       if (wrong)
         yield { file: 'component', below: { path, ...positionAt(text, text.search(new RegExp(`\\b${name}\\b`))) }, path: [], ...wrong };

@@ -99,7 +99,7 @@ test('a question that was declined with Ctrl-C writes nothing more when its conn
   const ending = new AbortController();
   const given = questions.ask('nas', { kind: 'hostKey', lines: ['ED25519 key fingerprint is SHA256:abc.'] }, ending.signal);
   given.catch(() => {});
-  await sees('Is this its key?');
+  await sees('Is this the host key?');
   input.write('\x03');
   await expect(given).rejects.toMatchObject({ code: 'refused.hostKey' });
   const before = stderr.text;

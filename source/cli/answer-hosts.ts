@@ -95,7 +95,7 @@ async function put(question: HostQuestion, terminal: PromptTerminal, signal: Abo
   const ask = async (label: string) => (await readLine(terminal, label, signal)).trim();
   if (kind === 'confirm') return /^y(?:es)?$/i.test(await ask('Continue? [y/N] ')) ? 'yes' : undefined;
   for (;;) {
-    const typed = await ask('Is this its key? Enter yes, no or the expected fingerprint: ');
+    const typed = await ask('Is this the host key? Enter yes, no or the expected fingerprint: ');
     const answer = readKeyAnswer(typed);
     if (answer !== undefined) return answer;
     output.note(output.paintError('warning', keyAnswerProblem(typed) ?? ''));

@@ -78,8 +78,8 @@ describe('answers that were written down', () => {
   test.each([
     ['no JSON', '{"token": "hvs.sec', /not valid JSON/],
     ['a list', '["hvs.sec"]', /not a JSON object/],
-    ['a deep value', '{"a": {"b": "hvs.sec"}}', /"a" is not a string/],
-    ['a null', '{"a": null}', /"a" is not a string/],
+    ['a deep value', '{"a": {"b": "hvs.sec"}}', /"a" must be a string/],
+    ['a null', '{"a": null}', /"a" must be a string/],
   ])('%s is refused, and not quoted', async (_, text, why) => {
     const fault = await piped(text).catch((thrown: unknown) => thrown);
     expect(fault).toMatchObject({ code: 'usage.answers', message: expect.stringMatching(why) });

@@ -24,7 +24,7 @@ export async function readAnswers(from: string, piped: () => Promise<Uint8Array>
   const isPiped = from === '-';
   const bytes = isPiped ? await piped() : await readFrom(from, signal);
   const where = isPiped ? 'the input' : cleanLine(from);
-  if (bytes.length > sizeLimitBytes) throw malformed(where, 'it is larger than 1 MB');
+  if (bytes.length > sizeLimitBytes) throw malformed(where, 'they are larger than 1 MB');
   let parsed: unknown;
   try {
     parsed = parseJson(textOfPeople(bytes, where, 'usage.answers'));
@@ -32,9 +32,9 @@ export async function readAnswers(from: string, piped: () => Promise<Uint8Array>
     if (thrown instanceof Fault) throw thrown;
     // The parser's own message quotes the input.
     const position = /at position \d+(?: \(line \d+ column \d+\))?/.exec(messageOf(thrown))?.[0];
-    throw malformed(where, `it is not valid JSON${position ? `, ${position}` : ''}`);
+    throw malformed(where, `they are not valid JSON${position ? `, ${position}` : ''}`);
   }
-  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) throw malformed(where, 'it is not a JSON object');
+  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) throw malformed(where, 'they are not a JSON object');
   const steps = Object.entries(parsed).map(([step, value]): [string, Answer[]] => [step, answersOf(where, step, value)]);
   return { steps: new Map(steps), secret: isPiped };
 }
@@ -56,7 +56,7 @@ function answersOf(where: string, step: string, value: unknown): Answer[] {
 function textOf(where: string, step: string, value: unknown): string {
   if (typeof value === 'string') return value;
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
-  throw malformed(where, `"${cleanLine(step)}" is not a string, a number or a list of them`);
+  throw malformed(where, `"${cleanLine(step)}" must be a string, a number, a boolean, or a list of these`);
 }
 
 export function withAnswers(operator: Operator, answers: Answers): Operator {
@@ -95,7 +95,7 @@ export function unusedAnswers({ steps }: Answers): string[] {
 
 function secretInFile({ id, label }: Pick<Question, 'id' | 'label'>): Fault {
   const message = `${cleanLine(label)} is a secret. Secrets are not read from a file.`;
-  return new Fault('refused.secretAnswer', message, `Pipe the answers instead: --answers - (step "${cleanLine(id)}").`);
+  return new Fault('refused.secretAnswer', message, `Pipe the answer to step "${cleanLine(id)}" instead: --answers -`);
 }
 
 function unreadable(path: string, why: string): Fault {

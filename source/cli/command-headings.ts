@@ -23,8 +23,8 @@ const summaries: Readonly<Record<string, string>> = {
   objects: 'list, download, upload and remove objects; create links',
   secrets: 'list, set, rotate, export and import secrets',
   hosts: 'list, add, check and remove hosts reached over ssh',
-  vault: 'log in; read, write and restore secrets; tokens, policies, AppRole, key shares, root tokens, snapshots',
-  mesh: 'manage nodes, users, keys and the policy of the mesh',
+  vault: 'log in; read, write and restore secrets; manage tokens, policies, AppRole, key shares, root tokens, snapshots',
+  mesh: 'manage mesh nodes, users, keys and policy',
   allowlists: 'manage addresses that are never banned',
   bouncers: 'manage bouncers, which enforce the bans',
   machines: 'manage machines that report attacks',
@@ -39,7 +39,7 @@ const summaries: Readonly<Record<string, string>> = {
   clients: 'manage clients of the tunnel server',
   overlay: 'manage the CA and certificates of the overlay mesh',
   ingress: 'manage ingress rules of an outbound tunnel',
-  vulnerabilities: 'import scan reports, triage findings, show overdue ones',
+  vulnerabilities: 'import scan reports, triage findings, list overdue findings',
 };
 
 const headings = new Map(

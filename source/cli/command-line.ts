@@ -42,7 +42,7 @@ export async function parseCommandLine(
   if (!ownsVersion(argv, flows)) program.version(version, '-V, --version', 'print the version');
   program
     .description(
-      'A console for a self-hosted stack of containers. Without a verb, opens the console, or prints the status if not in a terminal.',
+      'A console for a self-hosted stack of containers. Without a verb, opens the console, or prints the status outside a terminal.',
     )
     .usage('[options] [verb] [arguments]')
     .helpOption('-h, --help', 'print this help')
@@ -63,9 +63,9 @@ export async function parseCommandLine(
     .option('-y, --yes', 'answer confirmation prompts with yes')
     .option(
       '--answers <file>',
-      'read answers to prompts from a JSON object of step and answer; "-" reads standard input, which may contain secrets',
+      'read answers to prompts from a JSON file that maps steps to answers; "-" reads standard input, which may contain secrets',
     )
-    .option('--confirm <name>', 'confirm a change on a production host with its name')
+    .option('--confirm <name>', 'confirm a change on a production host by its name')
     .argument('[verb]')
     .allowExcessArguments(true)
     .action(() => {
@@ -88,18 +88,18 @@ export async function parseCommandLine(
     .description('show the logs of components')
     .option('-f, --follow', 'follow new lines, across restarts')
     .option('-n, --tail <lines>', 'show this many lines from the end of each log (default "all")')
-    .option('--since <time>', 'only lines since this time: 10m, 14:02, "2026-11-20 14:02", with Z for UTC')
-    .option('--until <time>', 'only lines until this time')
+    .option('--since <time>', 'show only lines since this time: 10m, 14:02 or "2026-11-20 14:02"; append Z for UTC')
+    .option('--until <time>', 'show only lines until this time')
     .option(
       '-g, --grep <filter>',
-      'only lines that contain this text or match /regular expression/; a leading ! inverts it; a capital letter makes it case-sensitive',
+      'show only lines that contain this text or match /regular expression/; a leading ! inverts the filter; a capital letter makes it case-sensitive',
     )
-    .option('--service <name>', 'only this service; can be repeated', (name: string, before: string[] = []) => [...before, name])
-    .option('--stdout', 'only lines from stdout')
-    .option('--stderr', 'only lines from stderr')
+    .option('--service <name>', 'show only this service; can be repeated', (name: string, before: string[] = []) => [...before, name])
+    .option('--stdout', 'show only lines from stdout')
+    .option('--stderr', 'show only lines from stderr')
     .option('-t, --timestamps', 'show the time of each line, in UTC')
     .option('--raw', 'keep escape sequences; not allowed if the output is a terminal')
-    .option('--all', 'all components')
+    .option('--all', 'show the logs of all components')
     .addHelpText('after', logsNotes)
     .action((names: string[], flags: LogsFlags) =>
       choose('logs', async (context) => (await import('./commands/logs.ts')).runLogsVerb(context, names, flags)),
@@ -131,7 +131,7 @@ export async function parseCommandLine(
     .usage('[serve | incident [NAME]]')
     .summary('try the console on a simulated stack')
     .description(
-      'Opens the console on a practice stack: a simulated engine with a dozen components, in memory only. "serve" runs it without the console until it is stopped and prints its address; "incident" simulates a failure in a served stack.',
+      'Opens the console on a practice stack: a simulated engine with a dozen components, in memory only. "serve" runs the stack without the console until you stop it, and prints its address; "incident" simulates a failure in a served stack.',
     )
     .action((action: string | undefined, words: string[]) => {
       verb = 'practice';
@@ -145,7 +145,7 @@ export async function parseCommandLine(
     .usage('[FLOW ... | --resume RUN]')
     .summary('run a flow by its name, or list interrupted runs')
     .description(
-      'Runs a flow by its name or its verb, with its arguments. Without arguments, lists interrupted runs that can be resumed: answers are kept, except secrets, and completed steps are not repeated.',
+      'Runs a flow by its name or its verb, with its arguments. Without arguments, lists interrupted runs that can be resumed. A resumed run keeps all answers except secrets and does not repeat completed steps.',
     )
     .option('--resume <run>', 'resume an interrupted run')
     .allowUnknownOption()
@@ -280,6 +280,6 @@ function usageFault(error: CommanderError, argv: readonly string[], program: Com
   return new Fault(
     'usage.commandLine',
     `${sentence.slice(0, 1).toUpperCase()}${sentence.slice(1)}${/[.?!]$/.test(sentence) ? '' : '.'}`,
-    inside || suggestion || `Show its usage: quarterdeck help${verb ? ` ${cleanLine(verb)}` : ''}`,
+    inside || suggestion || `Show the usage: quarterdeck help${verb ? ` ${cleanLine(verb)}` : ''}`,
   );
 }

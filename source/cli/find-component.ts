@@ -73,7 +73,7 @@ function ambiguous(written: string, found: readonly FoundComponent[]): Fault {
     return hosts.size > 1 ? component.key : name;
   });
   const message = `"${cleanLine(written)}" is ambiguous: ${[...new Set(names)].join(', ')}.`;
-  return new Fault('usage.ambiguous', message, 'Use one of these.');
+  return new Fault('usage.ambiguous', message, 'Use one of the full names.');
 }
 
 /** Throws `usage.component` with the nearest names, `usage.ambiguous` with the candidates. */
@@ -86,7 +86,7 @@ export function findEntry(written: string, catalog: Catalog): CatalogEntry {
   const [first, second] = named.length > 0 ? named : begun;
   if (first && !second) return first;
   if (first) {
-    const message = `"${cleanLine(written)}" could be ${[...named, ...begun].map(({ id }) => id).join(', ')}.`;
+    const message = `"${cleanLine(written)}" is ambiguous: ${[...named, ...begun].map(({ id }) => id).join(', ')}.`;
     throw new Fault('usage.ambiguous', message, 'Use the full name.');
   }
   const ids = catalog.entries.map(({ id }) => id);
@@ -112,7 +112,7 @@ export function subjectOf(flow: Flow, words: readonly string[]): { name: string;
   }
   if (rest.length > 0 && !flow.usage) {
     const message = `${flow.verb} accepts one component: unexpected "${cleanLine(rest[0] ?? '')}".`;
-    throw new Fault('usage.words', message, `Run it once for each component.`);
+    throw new Fault('usage.words', message, `Run the command once for each component.`);
   }
   return { name, words: rest };
 }
@@ -132,12 +132,12 @@ export function componentWithApi(flow: Flow, api: string, words: readonly string
       components.some(({ id, key, project, host }) => [id, key, `${project}/${id}`, `${host}/${id}`].includes(name)));
   if (isNamed) return subjectOf(flow, words);
   if (!first) {
-    const remedy = `Specify one: quarterdeck ${flow.verb} COMPONENT. List what can be deployed: quarterdeck catalog list`;
+    const remedy = `Specify a component: quarterdeck ${flow.verb} COMPONENT. List what can be deployed: quarterdeck catalog list`;
     throw new Fault('usage.component', `No running component supports "${flow.verb}".`, remedy);
   }
   if (others.length > 0) {
     const message = `"${flow.verb}" matches several components: ${namesAmong([first, ...others]).join(', ')}.`;
-    throw new Fault('usage.component', message, `Specify one of them after "${flow.verb}".`);
+    throw new Fault('usage.component', message, `Specify one of these components after "${flow.verb}".`);
   }
   return { name: first.key, words };
 }

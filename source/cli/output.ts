@@ -65,9 +65,8 @@ export class Output {
     await nextTurn();
     if (!this.#failure) return;
     const message = `Cannot write the result: ${messageOf(this.#failure)}.`;
-    throw new Fault('failed.output', message, 'The command completed, but its output could not be written. Check its file or pipe.', {
-      cause: this.#failure,
-    });
+    const remedy = 'The command completed, but its output could not be written. Check the output file or pipe.';
+    throw new Fault('failed.output', message, remedy, { cause: this.#failure });
   }
 
   withoutColour(): void {

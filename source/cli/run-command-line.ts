@@ -137,7 +137,7 @@ async function runBare(
     }
   }
   if (verb === 'practice') return (await import('./commands/practice.ts')).describePractice(context);
-  if (terminal && !options.json) output.note('This terminal (TERM=dumb) cannot show the console; here is the status.');
+  if (terminal && !options.json) output.note('This terminal (TERM=dumb) cannot show the console, so the status is printed instead.');
   return (await import('./commands/status.ts')).runStatusVerb(context);
 }
 
@@ -152,8 +152,8 @@ async function mistakeFault(thrown: unknown, verb: string, { paths, version }: P
     'failed.unexpected',
     `Internal error: ${withoutLikelySecrets(messageOf(thrown))}`,
     report === undefined
-      ? 'Please report it with the steps to reproduce it.'
-      : `Please report it with ${report}, which contains no secrets.`,
+      ? 'Please report this error with the steps to reproduce it.'
+      : `Please report this error with ${report}, which contains no secrets.`,
   );
 }
 

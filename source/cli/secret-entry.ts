@@ -12,7 +12,7 @@ export interface PromptTerminal {
 }
 
 function cancelled(): Fault {
-  return new Fault('interrupted.cancelled', 'Cancelled. No further changes were made.', 'Run it again to continue.');
+  return new Fault('interrupted.cancelled', 'Cancelled. No further changes were made.', 'Run the command again to continue.');
 }
 
 /** Prints a mark per character. Backspace deletes, Ctrl-U clears, Ctrl-C cancels. No buffer of ours keeps the input. */

@@ -31,7 +31,7 @@ test.each([
 ])('no half of a code in a terminal of $columns x $rows: its size is printed, and it is there to be saved', (size) => {
   const { stdout, stderr, sink } = shown(new OutputStream(size), {});
   expect(stdout).toMatch(/^\S*Key:\S* hskey-auth-1\n$/);
-  expect(stderr).toContain(`The QR code needs 25 x 14 characters, and this terminal has ${size.columns} x ${size.rows}.`);
+  expect(stderr).toContain(`The QR code needs 25 x 14 characters, but this terminal has ${size.columns} x ${size.rows}.`);
   expect(sink.takeCode()).toEqual({ code: secret.code, label: 'Key' });
   expect(sink.takeCode()).toBeUndefined();
 });

@@ -74,11 +74,11 @@ export class TextSink implements ShownSink {
     const fits = columns <= output.columns && rows < output.rows;
     this.#codeToSave = fits && output.coloured ? undefined : { code, label };
     if (!fits) {
-      output.note(`The QR code needs ${columns} x ${rows + 1} characters, and this terminal has ${output.columns} x ${output.rows}.`);
+      output.note(`The QR code needs ${columns} x ${rows + 1} characters, but this terminal has ${output.columns} x ${output.rows}.`);
       return;
     }
     output.lines(moduleBlocks(code, { ascii: output.ascii, colour: output.coloured, background: 'dark' }));
-    if (!output.coloured) output.note('Without colours the QR code is drawn for a dark background.');
+    if (!output.coloured) output.note('Without colours, the QR code is drawn for a dark background.');
   }
 
   /** Shows a secret once, on a terminal. A pipe gets it only on request, and then the value alone. */
@@ -90,7 +90,7 @@ export class TextSink implements ShownSink {
     } else if (!output.interactive) throw secretIntoPipe(label);
     else if (copyOnly) {
       output.copy(value);
-      output.note(`${cleanLine(label)} was sent to the clipboard of this terminal. Not every terminal supports this.`);
+      output.note(`${cleanLine(label)} was sent to the terminal clipboard. Not every terminal supports this.`);
     } else {
       const lines = cleanLines(value);
       const head = output.paint('strong', `${cleanLine(label)}:`);

@@ -128,7 +128,7 @@ describe('a form on a plain terminal', () => {
       ['Domain (DOMAIN): ', '\r'],
       ['A value is required.\nDomain (DOMAIN): ', 'relay.lan\r'],
       ['Relay (RELAY) [relay.lan, - for none]: ', '\r'],
-      ['Admin token (ADMIN_TOKEN) [Enter: generate one]: ', '\r'],
+      ['Admin token (ADMIN_TOKEN) [Enter: generate a value]: ', '\r'],
       ['Relay password (RELAY_PASSWORD): ', '\r'],
       ['A value is required.\nRelay password (RELAY_PASSWORD): ', 'geheim\r'],
       ['Relay (RELAY): A relay cannot be the domain itself.', '-\r'],
@@ -347,7 +347,7 @@ describe('a secret that is shown', () => {
   test('to be copied alone, goes to the clipboard and not onto the screen', () => {
     operatorWith().show({ ...secret, copyOnly: true });
     expect(stdout.text).toBe(`\x1b]52;c;${Buffer.from('geheim').toString('base64')}\x07`);
-    expect(stderr.text).toContain('Admin token was sent to the clipboard');
+    expect(stderr.text).toContain('Admin token was sent to the terminal clipboard');
   });
 });
 

@@ -33,7 +33,7 @@ export async function promptLines(question: Question, terminal: PromptTerminal, 
       if (question.kind === 'choice') answer = chosen(written, question.choices);
       else answer = question.kind === 'several' ? several(written, question.choices) : written;
     }
-    const wanted = question.kind === 'several' ? 'each choice, or "all" or "none"' : 'one of them';
+    const wanted = question.kind === 'several' ? 'each choice, or "all" or "none"' : 'a choice';
     let problem = answer === undefined ? `Enter the number or the name of ${wanted}.` : undefined;
     if (typeof answer === 'string') problem = question.check?.(answer);
     if (answer !== undefined && problem === undefined) return answer;
@@ -54,8 +54,8 @@ function several(written: string, choices: readonly Choice[]): readonly string[]
 
 function emptyAnswer(field: FormField): string {
   if (field.kind === 'secret') {
-    if (field.kept) return ' [Enter: keep the current one]';
-    if (field.generated) return ' [Enter: generate one]';
+    if (field.kept) return ' [Enter: keep the current value]';
+    if (field.generated) return ' [Enter: generate a value]';
     return field.required ? '' : ' [Enter: none]';
   }
   if (field.value === '') return mayStayEmpty(field) ? ' [Enter: none]' : '';

@@ -98,7 +98,7 @@ async function confirmOnLines(
     for (const line of hangingLines('  - ', cleanLine(consequence), output.proseColumns)) output.note(line);
   if (typed !== undefined) {
     if (given !== undefined) return given === typed;
-    const answer = await readLine(terminal, `This is production. Type ${cleanLine(typed)} to continue: `, signal);
+    const answer = await readLine(terminal, `This is a production host. Type ${cleanLine(typed)} to continue: `, signal);
     return answer.trim() === typed;
   }
   return yes || /^y(es)?$/i.test((await readLine(terminal, 'Continue? [y/N] ', signal)).trim());

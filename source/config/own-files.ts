@@ -46,7 +46,7 @@ export function readOwnBytes(path: string, options: ReadOptions = {}): Promise<B
     await using file = await openPlain(path, constants.O_RDONLY, { followsLinks });
     const { size } = await file.stat();
     const limit = limitBytes < 1 << 20 ? `${limitBytes >> 10} KB` : `${limitBytes >> 20} MB`;
-    if (size > limitBytes) throw unreadable(path, `it is larger than ${limit}`, undefined, 'Check that it is the right file.');
+    if (size > limitBytes) throw unreadable(path, `it is larger than ${limit}`, undefined, 'Check that this is the right file.');
     return await file.readFile();
   });
 }

@@ -118,7 +118,7 @@ test('d deploys what can be deployed from here, on the host that is looked at; o
   await expect.poll(() => app.started.map(({ flow, input }) => [flow, input.entry?.id])).toEqual([['deploy', 'media-server']]);
   const other = await open({ app });
   await other.press('C', '/', ..."let's encrypt", 'enter', 'd');
-  await other.sees('public-acme-ca is not deployed by Quarterdeck: Enter shows where it runs.');
+  await other.sees('public-acme-ca is not deployed by Quarterdeck. Enter shows where it runs.');
   await other.press('esc', 'esc', 'C', '/', ...'limit range', 'enter', 'd');
-  await other.sees('limit-range is a configuration file: create it with "config make"');
+  await other.sees('limit-range is a configuration file. Create it with "config make"');
 });

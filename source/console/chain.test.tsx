@@ -53,7 +53,7 @@ test('X shows the five stages, who serves each, and what is wrong between two of
   ]) {
     const harness = await openHarness({ size, app: appOf(members).app });
     await harness.press('X');
-    await harness.sees('Media chain: broken', '1 Release at an indexer', 'indexer-manager');
+    await harness.sees('Media chain: broken', '1 Release on an indexer', 'indexer-manager');
     expect(misfits(harness.raw(), size)).toEqual([]);
     if (size.columns === 80) await expect(`${harness.frame()}\n`).toMatchFileSnapshot('goldens/chain-80x24.txt');
     await harness.press('G');
@@ -72,7 +72,7 @@ test('missing and stopped ones are flagged at their stage, in ASCII too (R55)', 
   });
   await harness.press('X');
   await harness.sees(
-    '1 Release at an indexer  missing',
+    '1 Release on an indexer  missing',
     'quarterdeck deploy indexer-manager',
     'movie-automation is not running (stopped).',
   );

@@ -127,7 +127,7 @@ export function createCommands({ filterHistory, runs, hostPrompts, quit, redraw,
   }
 
   const refusal = ({ right, title }: Flow) =>
-    app.options.readOnly && right !== 'read' ? `This session is read-only: "${title}" is not available.` : undefined;
+    app.options.readOnly && right !== 'read' ? `This session is read-only, so "${title}" is not available.` : undefined;
 
   function obstacle(flow: Flow, component: ComponentView | undefined, reason = 'No component is selected.'): string | undefined {
     const refused = refusal(flow);
@@ -135,7 +135,7 @@ export function createCommands({ filterHistory, runs, hostPrompts, quit, redraw,
     if (flow.about === 'host') return app.fleet.snapshot().engines.length > 0 ? undefined : 'No engine has responded yet.';
     if (!component) return reason;
     if (flow.about === 'catalog' && !component.known) return `${component.id} is not in the catalog, so "${flow.title}" is not available.`;
-    if (component.state.id === 'unknown') return `The engine is unreachable: "${flow.title}" is not available.`;
+    if (component.state.id === 'unknown') return `The engine is unreachable, so "${flow.title}" is not available.`;
     if (flow.ours && component.known && !isOurs(app, component))
       return `${component.id} was not deployed by Quarterdeck. Use the tool that deployed it.`;
     return isOffered(app, flow, component) ? undefined : `"${flow.title}" is not available: ${component.id} is ${component.state.label}.`;
@@ -168,7 +168,7 @@ export function createCommands({ filterHistory, runs, hostPrompts, quit, redraw,
     const engineName = host ?? (flow.offline || others.length === 0 ? first?.name : undefined);
     if (!first) say('warning', 'No engine has responded yet.');
     else if (engineName === undefined)
-      say('warning', `No host is selected. Choose one with ${keymap.keyOf('hosts')} or in Components first.`);
+      say('warning', `No host is selected. Choose a host with ${keymap.keyOf('hosts')} or in Components first.`);
     else startOn(flow, engineName, words);
   }
 
@@ -180,7 +180,7 @@ export function createCommands({ filterHistory, runs, hostPrompts, quit, redraw,
     const component = components.find(({ id, host, known }) => known && id === entry.id && host === engineName);
     if (engines.some(({ name, engine }) => name === engineName && engine.reachable))
       begin(flow, { engineName, entry, ...(component && { component }), words: [], options: {} });
-    else say('warning', `${cleanLine(engineName)} is not connected now.`);
+    else say('warning', `${cleanLine(engineName)} is not connected.`);
   }
 
   function startBound(found: readonly KeyBinding[]) {
@@ -190,7 +190,7 @@ export function createCommands({ filterHistory, runs, hostPrompts, quit, redraw,
     const [elsewhere] = here ? [] : flows.flatMap((flow) => onlyOneWithApi(app, flow) ?? []);
     const [first] = flows;
     if (here) startFlow(here);
-    else if (elsewhere && !app.options.readOnly) say('warning', `This key applies to ${elsewhere.id}. Select it first.`);
+    else if (elsewhere && !app.options.readOnly) say('warning', `This key applies to ${elsewhere.id}. Select that component first.`);
     else if (first) startFlow(first);
     else say('warning', `"${found[0]?.title}" is not available here.`);
   }
@@ -207,10 +207,10 @@ export function createCommands({ filterHistory, runs, hostPrompts, quit, redraw,
     const shown = serviceShown(store.get(), component);
     const index = ((shown ? services.indexOf(shown) : -1) + 1) % services.length;
     const next = services[index];
-    if (services.length < 2 || !next) return say('off', `${id} has one service.`);
+    if (services.length < 2 || !next) return say('off', `${id} has only one service.`);
     store.update((state) => ({ services: { ...state.services, [key]: next.name } }));
     // Keys act on this service alone from now on, even when it is not on the screen.
-    say('off', `Service of ${id}: ${next.name} (${index + 1} of ${services.length})`);
+    say('off', `${id}: service ${next.name} (${index + 1} of ${services.length})`);
   }
 
   function turnShownTab(step: 1 | -1): void {
@@ -298,7 +298,7 @@ export function createCommands({ filterHistory, runs, hostPrompts, quit, redraw,
       if (!runs.show()) say('off', 'Nothing is running.');
     },
     'answer-host': () => {
-      if (!hostPrompts.open()) say('off', 'ssh is not prompting.');
+      if (!hostPrompts.open()) say('off', 'No ssh prompt is waiting.');
     },
     back,
     redraw,

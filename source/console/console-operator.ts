@@ -58,7 +58,7 @@ export function createConsoleOperator(
   function showSecret(secret: ShownSecret): void {
     if (secret.copyOnly) {
       copy(secret.value);
-      show({ kind: 'text', text: `${secret.label} was sent to the clipboard of this terminal. Not every terminal supports this.` });
+      show({ kind: 'text', text: `${secret.label} was sent to the terminal clipboard. Not every terminal supports this.` });
       return;
     }
     const showMs = secret.secondsLeft * 1000;
@@ -92,7 +92,7 @@ export function createConsoleOperator(
     lend: terminalLoans.lend,
     answer: (answer: Answer) => close()?.resolve(answer),
     dismiss: () =>
-      close()?.reject(new Fault('interrupted.cancelled', 'Cancelled. No further changes were made.', 'Run it again to continue.')),
+      close()?.reject(new Fault('interrupted.cancelled', 'Cancelled. No further changes were made.', 'Run the operation again.')),
   } satisfies Operator & Record<string, unknown>;
 }
 

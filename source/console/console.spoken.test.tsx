@@ -20,11 +20,11 @@ test('logs are sentences: whose they are, whether they stand still, which line i
   screen.log(vault, ['later']);
   await screen.sees('paused, 1 new line');
   await screen.press('V');
-  await screen.sees('The whole line.', '2026-11-20 14:02:08.000Z');
+  await screen.sees('Whole line.', '2026-11-20 14:02:08.000Z');
   await screen.press('esc', '/');
   await screen.type('disk');
   await screen.press('enter');
-  await screen.sees('Filter disk, hides other lines.');
+  await screen.sees('Filter disk hides other lines.');
   await screen.press('T');
   await screen.type('never');
   await screen.press('enter');

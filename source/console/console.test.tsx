@@ -219,7 +219,7 @@ describe('ports', () => {
       '2 in conflict',
     );
     await screen.press('3', 'j');
-    await screen.sees('dns-filter-second uses the same port. Only one of them can have it.');
+    await screen.sees('dns-filter-second uses the same port. Only one of the two can use it.');
   });
 
   test('lead to the component that owns them, also when a filter hid it', async () => {
@@ -738,7 +738,7 @@ describe('keys', () => {
   test('are the changed ones in sentences too', async () => {
     const screen = await openHarness({ keys: { filter: '|', zoom: '%' } });
     await screen.press('4', 'n');
-    await screen.sees('No search text: press | to enter one.');
+    await screen.sees('No search text. Press | to enter a text.');
     await screen.send('%');
     await screen.sees('% shows all panes');
   });
@@ -791,7 +791,7 @@ describe('panes', () => {
 
   test('a terminal that is too small says what it needs, and works again when it grows', async () => {
     const screen = await openHarness({ size: { columns: 40, rows: 10 } });
-    await screen.sees('This terminal has 40 x 10 characters.');
+    await screen.sees('This terminal has 40 x 10 characters,');
     await screen.press('s', 'x');
     expect(screen.app.started).toEqual([]);
     await screen.resize({ columns: 80, rows: 24 });

@@ -106,7 +106,7 @@ export function Console({ terminalLoans }: { terminalLoans: TerminalLoans }) {
 function TooSmall({ size }: { size: Size }) {
   const { keymap } = useParts();
   const lines = wrap(
-    `This terminal has ${size.columns} x ${size.rows} characters. Quarterdeck needs ${leastSize.columns} x ${leastSize.rows}: enlarge it to continue. ${keymap.keyOf('quit')} quits.`,
+    `This terminal has ${size.columns} x ${size.rows} characters, but Quarterdeck needs ${leastSize.columns} x ${leastSize.rows}. Enlarge the terminal to continue. ${keymap.keyOf('quit')} quits.`,
     Math.max(8, size.columns - 1),
   );
   return <Rows rows={lines.slice(0, size.rows)} />;

@@ -64,10 +64,10 @@ export function createFlowRuns({ app, store, ended, ...context }: Options) {
     const what = service === undefined ? name : `service ${cleanLine(service)} of ${name}`;
     const title = `${flow.verb.charAt(0).toUpperCase()}${flow.verb.slice(1)} ${what} on ${cleanLine(engineName)}`;
     if (await operator.confirm({ id: flow.id, title, consequences: [flow.interrupts], lenient: true }, signal)) return;
-    throw new Fault('refused.notConfirmed', `Cancelled: ${title}`, 'Run it again and confirm.');
+    throw new Fault('refused.notConfirmed', `Cancelled: ${title}`, 'Run the operation again and confirm it.');
   }
 
-  const stop = (id: number) => live.get(id)?.stop.abort(new Fault('interrupted.cancelled', 'Cancelled.', 'Run it again to continue.'));
+  const stop = (id: number) => live.get(id)?.stop.abort(new Fault('interrupted.cancelled', 'Cancelled.', 'Run the operation again.'));
 
   function begin(title: string, { where = '', command = '', engineName = '' } = {}) {
     const id = ++lastId;
@@ -122,7 +122,8 @@ export function createFlowRuns({ app, store, ended, ...context }: Options) {
       return hidden !== undefined;
     },
     close() {
-      for (const { stop } of live.values()) stop.abort(new Fault('interrupted.left', 'The console was closed.', 'Run it again.'));
+      const closed = new Fault('interrupted.left', 'The console was closed.', 'Run the operation again.');
+      for (const { stop } of live.values()) stop.abort(closed);
     },
   };
 }
@@ -135,12 +136,12 @@ const over = { dialog: undefined, progress: [] } as const;
 function failureOf(thrown: unknown, { title }: Flow, short: (text: string) => string): NonNullable<RunView['fault']> {
   // The run was not cancelled but exceeded a time limit.
   if (isAbort(thrown)) {
-    const remedy = 'Check that the engine and the host respond, then run it again.';
+    const remedy = 'Check that the engine and the host respond, then run the operation again.';
     return { message: `"${title}" timed out.`, remedy };
   }
   if (thrown instanceof Fault) return { message: short(cleanLine(thrown.message)), remedy: short(cleanLine(thrown.remedy)) };
   const message = `Internal error: ${cleanLine(messageOf(thrown))}`;
-  return { message, remedy: 'Please report it. The console keeps running.' };
+  return { message, remedy: 'Please report this error. The console keeps running.' };
 }
 
 function commandOf(app: QuarterdeckApp, flow: Flow, { component, entry, service, words, engineName }: FlowInput): string {

@@ -200,7 +200,7 @@ describe('a form', () => {
     await screen.press('r');
     await screen.type('mail.lan');
     await screen.resize({ columns: 30, rows: 8 });
-    await screen.sees('enlarge it');
+    await screen.sees('Enlarge the');
     await screen.press('x', 'ctrl+s');
     await screen.resize({ columns: 80, rows: 24 });
     await screen.sees('mail.lan_');
@@ -376,7 +376,7 @@ describe('long work', () => {
     await screen.sees('Pull the images', 'Esc hide');
     await screen.press('esc');
     await screen.misses('Pull the images');
-    await screen.sees(/2 at once, 32 % .*0 shows it/);
+    await screen.sees(/2 in parallel, 32 % .*0 shows it/);
     // Esc in the panes does not cancel a run that is meant to continue.
     await screen.press('esc');
     await screen.press('0');
@@ -423,7 +423,7 @@ describe('a secret that is shown', () => {
   test('is masked again afterwards, gone, and not copied any more', async () => {
     const screen = await openHarness({ size: { columns: 80, rows: 24 }, flows: { restart: reveal(0.05) } });
     await screen.press('r');
-    await screen.sees('Masked. Run it again', '••••••••');
+    await screen.sees('Masked. Run the operation again', '••••••••');
     await screen.press('y');
     await screen.sees('The secret is masked again and was not copied.');
     expect(screen.copied).toEqual([]);
@@ -440,7 +440,7 @@ describe('a secret that is shown', () => {
       },
     });
     await screen.press('r');
-    await screen.sees('Admin token was sent to the clipboard');
+    await screen.sees('Admin token was sent to the terminal clipboard');
     expect(screen.copied).toEqual(['geheim-123']);
     expect(screen.frame()).not.toContain('geheim');
   });

@@ -166,7 +166,7 @@ describe('stop, restart and pause', () => {
     const app = createFakeApp({ confirms: true });
     const screen = await openHarness({ app, start: { selected: two.key } });
     await screen.press('v');
-    await screen.sees(`Service of ${two.id}: `);
+    await screen.sees(`${two.id}: service `);
     await screen.press('s');
     await screen.sees(/Stop service \S+ of /);
   });

@@ -466,7 +466,7 @@ describe('a time', () => {
     await screen.press('T');
     await screen.type('15:00');
     await screen.press('enter');
-    await screen.sees('No log lines at that time or later.');
+    await screen.sees('No log lines at or after that time.');
   });
 });
 
@@ -505,7 +505,7 @@ describe('saving', () => {
     screen.log(vault, ['one']);
     await screen.sees('one');
     await screen.press('W');
-    await screen.sees('This session is read-only: "Save log lines" is not available.');
+    await screen.sees('This session is read-only, so "Save log lines" is not available.');
     expect(screen.app.started).toEqual([]);
   });
 

@@ -227,7 +227,7 @@ test('fifty thousand decisions of shared lists: what is drawn is what is seen, a
   await harness.press('I');
   await harness.sees('203.0.113.7');
   await harness.press('S');
-  await harness.sees('2 and 50,000 of shared lists', '1 of 50,002');
+  await harness.sees('2 and 50,000 from shared lists', '1 of 50,002');
   expect(harness.frame().match(/firehol/g)?.length ?? 0).toBeLessThan(24);
   await harness.press('G');
   await harness.sees('50,002 of 50,002', '203.0.113.7');

@@ -32,7 +32,7 @@ function checkTerminal({ stdin, stdout }: ConsoleStreams, env: NodeJS.ProcessEnv
   const reason = reasons.find((text) => text !== false);
   if (reason === undefined) return;
   const remedy = 'Use `quarterdeck status` for the state of the stack as text, or `quarterdeck status --json`.';
-  throw new Fault('usage.noTerminal', `The console needs a terminal, and ${reason}.`, remedy);
+  throw new Fault('usage.noTerminal', `The console requires a terminal, but ${reason}.`, remedy);
 }
 
 /** Reads the saved filters of logs while the app is still being created. */
@@ -76,7 +76,7 @@ export async function runConsole(
     redraw: () => void terminalLoans.lend(async () => {}).catch(() => {}),
     suspend: () => {
       const job = stoppableJob();
-      if (!job) return 'Cannot suspend: no shell in this session would continue the console.';
+      if (!job) return 'Cannot suspend: no shell in this session could resume the console.';
       const stop = async () => {
         const continued = once(process, 'SIGCONT');
         for (const pid of job.toReversed()) process.kill(pid, 'SIGSTOP');

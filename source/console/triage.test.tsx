@@ -117,9 +117,9 @@ test('late ones, undecided ones, and words', async () => {
   await harness.press('F');
   await harness.sees('4, 1 overdue, 3 undecided', 'CVE-2026-4');
   await harness.press('v');
-  await harness.sees('1 of 3', 'undecided alone');
+  await harness.sees('1 of 3', 'only undecided');
   await harness.press('v');
-  await harness.sees('1 of 1', 'late alone');
+  await harness.sees('1 of 1', 'only overdue');
   await harness.press('v', '/');
   await harness.type('zlib');
   await harness.press('enter');
@@ -180,7 +180,7 @@ test('before the first report it says how to import one; ASCII is ASCII', async 
   played.hasScans = false;
   const harness = await open(played, { theme: asciiTheme, size: { columns: 80, rows: 24 } });
   await harness.press('F');
-  await harness.sees('No reports yet: i imports one');
+  await harness.sees('No reports yet. i imports a');
   expect(harness.raw()).toMatch(/^[\x20-\x7e\n]*$/);
 });
 

@@ -64,7 +64,7 @@ test.each([
   else {
     await screen.sees('f shows its QR code on the whole screen, W saves it to a file.');
     await screen.press('f');
-    await screen.sees(rows >= 36 ? /[▀▄]{3}/ : /The QR code needs \d+ x \d+ characters, and this terminal has 80 x 24/);
+    await screen.sees(rows >= 36 ? /[▀▄]{3}/ : /The QR code needs \d+ x \d+ characters, but this terminal has 80 x 24/);
     await screen.press('esc');
     await screen.sees('f shows its QR code on the whole screen');
   }

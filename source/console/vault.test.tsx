@@ -80,7 +80,7 @@ test('with another component selected u does nothing and names the sealed one; t
   await open({ columns: 120, rows: 36 }, 'nas/password-vault/password-vault');
   await screen.sees('▸▲ password-vault');
   await screen.press('u');
-  await screen.sees('This key applies to secrets-manager-path. Select it first.', '▸▲ password-vault');
+  await screen.sees('This key applies to secrets-manager-path. Select that component first.', '▸▲ password-vault');
   await screen.press('j', 'j', 'u');
   await screen.sees('Key share 1 of 3', 'quarterdeck unseal secrets-manager-path');
   await screen.press('esc', 'g');

@@ -27,10 +27,10 @@ export function connectionsBetween(earlier: readonly Reached[], later: readonly 
     if (apart.length === 0) return [];
     return found(
       'warning',
-      `${namesText(apart)} cannot reach ${to.id}: they share no network, and containers cannot reach ports that are published on loopback.`,
+      `${namesText(apart)} cannot reach ${to.id}, because they share no network and containers cannot reach ports that are published on loopback.`,
       to.front
-        ? `Connect them to one network: run quarterdeck edit ${apart[0]} and add a network of ${to.front.component.id} as external.`
-        : `Deploy both again to connect them to one network: quarterdeck deploy ${to.id}, then quarterdeck deploy ${apart[0]}.`,
+        ? `Connect both to one network: run quarterdeck edit ${apart[0]} and add a network of ${to.front.component.id} as external.`
+        : `Redeploy both to connect them to one network: quarterdeck deploy ${to.id}, then quarterdeck deploy ${apart[0]}.`,
     );
   });
 }
@@ -40,12 +40,12 @@ export function gatewayFindings(members: readonly Reached[]): Between[] {
   const fronts = new Map(members.flatMap(({ front }) => (front ? [[front.component.key, front.component]] : [])));
   return [...fronts.values()].flatMap((gateway) => {
     const behind = members.filter(({ front }) => front?.component.key === gateway.key).map(({ id }) => id);
-    const who = `${namesText(behind)} ${behind.length === 1 ? 'goes' : 'go'} through ${gateway.id}`;
+    const who = `${namesText(behind)} ${behind.length === 1 ? 'connects' : 'connect'} through ${gateway.id}`;
     if (!isServing(gateway.serviceState))
       return found('error', `${who}, which is not running (${gateway.state.label}).`, `quarterdeck start ${gateway.id}`);
     if (gateway.state.severity !== 'error') return [];
     const message = `${who}, which reports: ${gateway.detail || gateway.state.label}`;
-    return found('error', message, `Check its tunnel: quarterdeck logs ${gateway.id}`);
+    return found('error', message, `Check the tunnel: quarterdeck logs ${gateway.id}`);
   });
 }
 
@@ -83,7 +83,7 @@ export function foldersBetween(clients: readonly Reached[], importers: readonly 
         found(
           'notice',
           `${client.id} and ${namesText(apart)} are on different machines, so it is unknown whether they share the same folder.`,
-          'Mount the download folder on both at the same path.',
+          'Mount the download folder at the same path on both machines.',
         ),
       );
     for (const importer of importers) if (importer.machine === client.machine) all.push(...folderOf(client, importer, paths));
@@ -96,7 +96,7 @@ export function foldersBetween(clients: readonly Reached[], importers: readonly 
 
 function readOnlyFindings(id: string, what: string, paths: readonly Mount[]): Between[] {
   return paths.flatMap(({ target, readOnly }) =>
-    readOnly ? found('error', `${id} cannot write ${what}: ${target} is mounted read-only.`, `quarterdeck edit ${id}`) : [],
+    readOnly ? found('error', `${id} cannot write ${what}, because ${target} is mounted read-only.`, `quarterdeck edit ${id}`) : [],
   );
 }
 
@@ -109,20 +109,20 @@ function folderOf(client: Reached, importer: Reached, paths: readonly Mount[]): 
     return shared
       .filter(({ target }) => sourceAt(importer.detail, target)?.readOnly)
       .map(({ target }) => {
-        const message = `${importer.id} can only read the downloads of ${client.id}: it can copy them, but not link or move them.`;
+        const message = `${importer.id} can only read the downloads of ${client.id}, so it can copy them, but not hard-link or move them.`;
         return found('warning', message, `Mount ${target} as writable: ${edit}`);
       });
   const { target, source } = first;
   const elsewhere = seenAt(importer.detail, source);
   if (elsewhere !== undefined) {
-    const message = `${importer.id} mounts the folder of ${client.id} at ${elsewhere}, but ${client.id} reports ${target}.`;
-    const remedy = `Mount it at ${target} too (${edit}), or set a remote path mapping from ${target} to ${elsewhere} in its settings.`;
+    const message = `${importer.id} mounts the download folder of ${client.id} at ${elsewhere}, but ${client.id} reports ${target}.`;
+    const remedy = `Mount the folder at ${target} too (${edit}), or set a remote path mapping from ${target} to ${elsewhere} in the settings of ${importer.id}.`;
     return [found('warning', message, remedy)];
   }
   const here = sourceAt(importer.detail, target);
   const there = `but ${here ? shown(here.source) : 'not mounted'} in ${importer.id}`;
   const message = `${importer.id} cannot access the downloads of ${client.id}: ${target} is ${shown(source)} in ${client.id}, ${there}.`;
-  return [found('error', message, `Mount the same folder of the host in both: ${edit}`)];
+  return [found('error', message, `Mount the same host folder in both: ${edit}`)];
 }
 
 export function libraryBetween(importers: readonly Reached[], scanners: readonly Reached[]): Between[] {
@@ -150,8 +150,8 @@ export function libraryBetween(importers: readonly Reached[], scanners: readonly
       ...closed,
       found(
         'error',
-        `No media server scans ${folders}, into which ${importer.id} imports: ${local.map((one) => `${one.id} has ${mediaOf(one)}`).join(', ')}.`,
-        `Mount the same folder of the host in both: quarterdeck edit ${local[0]?.id}`,
+        `No media server scans ${folders}, where ${importer.id} imports files: ${local.map((one) => `${one.id} has ${mediaOf(one)}`).join(', ')}.`,
+        `Mount the same host folder in both: quarterdeck edit ${local[0]?.id}`,
       ),
     ];
   });

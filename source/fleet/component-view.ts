@@ -133,7 +133,7 @@ function serviceOf(
   const state = serviceState(facts, history, nowMs, { oneShot: known?.oneShot ?? false });
   const cutOff = engineReachable ? cutOffOf(container, detail, context) : undefined;
   const halted = state.state === 'stopped' || state.state === 'paused' ? context.haltedFor?.(container.id) : undefined;
-  const haltedDetail = `stopped for a ${halted?.flow} by ${halted?.by}, which starts it again (if it was interrupted: quarterdeck recover)`;
+  const haltedDetail = `stopped for a ${halted?.flow} by ${halted?.by}; it is started again afterwards (if the ${halted?.flow} was interrupted: quarterdeck recover)`;
   const explained = halted ? { ...state, severity: 'warning' as const, detail: haltedDetail } : state;
   const shown = engineReachable ? explained : away(state.state, state.detail);
   const verdictMs = shown.state === 'starting' ? verdictOf(detail) : undefined;
@@ -175,7 +175,7 @@ function missingService(name: string, main: boolean, group: ContainerGroup, cont
     removedMs !== undefined
       ? `its container was removed, ${agoText(context.nowMs - removedMs)}`
       : absence
-        ? 'not created yet: its project was only partly created and never started'
+        ? 'not created yet, because its project was only partly created and never started'
         : 'its compose file declares it, but it has no container';
   const shown: Pick<ServiceView, 'state' | 'severity' | 'detail' | 'absence'> = context.engineReachable
     ? { state: 'missing', severity: absence === 'removed' ? 'off' : severities.missing, detail, ...(absence && { absence }) }
@@ -226,9 +226,9 @@ function withoutNetwork(view: ComponentView, service: string, { why, stale }: Cu
   const message = `${service === view.id || view.services.length === 1 ? 'The component' : service} has no network: ${why}.`;
   const remedy = stale
     ? view.deployed
-      ? `Recreate it: quarterdeck up ${view.id}`
-      : `Recreate it with the tool that manages it: ${view.origin}.`
-    : 'Start that container.';
+      ? `Recreate the component: quarterdeck up ${view.id}`
+      : `Recreate the component with the tool that manages it: ${view.origin}.`
+    : 'Start the container that provides the network.';
   return {
     ...view,
     state: { id: 'no-network', label: 'no network', severity: 'error' },
@@ -261,7 +261,7 @@ function summarise(main: ServiceView, services: readonly ServiceView[], group: C
     const detail =
       created === 0
         ? main.detail
-        : `${created} of ${services.length} containers were created, none was started; ${notCreated.map(({ name }) => name).join(', ')} not created yet`;
+        : `${created} of ${services.length} containers were created, but none was started; not created yet: ${notCreated.map(({ name }) => name).join(', ')}`;
     const state: State = { id: 'created', label: 'partly created', severity: 'warning' };
     return { state, serviceState: 'created', detail, main: true };
   }

@@ -50,7 +50,7 @@ describe('the chain of media automation (R55)', () => {
   test('shows the five stages in order, with the component of each (R55)', async () => {
     const chain = await look(sound);
     expect(chain.stages.map(({ title, state, members }) => [title, state, members.map(({ id }) => id)])).toEqual([
-      ['Release at an indexer', 'works', ['indexer-manager']],
+      ['Release on an indexer', 'works', ['indexer-manager']],
       ['Download request', 'works', ['movie-automation']],
       ['Completed download', 'works', ['torrent-client']],
       ['Import and rename', 'works', ['movie-automation']],
@@ -63,7 +63,7 @@ describe('the chain of media automation (R55)', () => {
     const chain = await look({});
     expect(chain.stages.map(({ state }) => state)).toEqual(['missing', 'missing', 'missing', 'missing', 'missing']);
     expect(chain.whole).toBe(false);
-    expect(reported(chain)[2]).toBe('error download: No component serves "Completed download".');
+    expect(reported(chain)[2]).toBe('error download: No component handles the stage "Completed download".');
     expect(chain.findings[2]?.remedy).toBe('Deploy one: quarterdeck deploy torrent-client');
     expect(chain.stages[1]?.candidates).toEqual(
       expect.arrayContaining(['movie-automation', 'tv-automation', 'music-automation', 'book-automation']),
@@ -150,7 +150,7 @@ describe('between download and import (R27, R55)', () => {
   test('the same folder under another path', async () => {
     const chain = await importer([bind('/srv/media', '/library'), bind('/srv/media/movies', '/movies')]);
     expect(reported(chain)).toEqual([
-      'warning download>import: movie-automation mounts the folder of torrent-client at /library/downloads, but torrent-client reports /downloads.',
+      'warning download>import: movie-automation mounts the download folder of torrent-client at /library/downloads, but torrent-client reports /downloads.',
     ]);
     expect(chain.findings[0]?.remedy).toContain('remote path mapping from /downloads to /library/downloads');
   });
@@ -172,12 +172,12 @@ describe('between download and import (R27, R55)', () => {
   test('mounted read-only on either side', async () => {
     const chain = await importer([bind('/srv/media/downloads', '/downloads', true), bind('/srv/media/movies', '/movies', true)]);
     expect(reported(chain)).toEqual([
-      'warning download>import: movie-automation can only read the downloads of torrent-client: it can copy them, but not link or move them.',
-      'error import>scan: movie-automation cannot write to the library: /movies is mounted read-only.',
+      'warning download>import: movie-automation can only read the downloads of torrent-client, so it can copy them, but not hard-link or move them.',
+      'error import>scan: movie-automation cannot write to the library, because /movies is mounted read-only.',
     ]);
     const client = await look({ ...sound, 'torrent-client': { ...net, mounts: [bind('/srv/media/downloads', '/downloads', true)] } });
     expect(reported(client)).toEqual([
-      'error download>import: torrent-client cannot write its downloads: /downloads is mounted read-only.',
+      'error download>import: torrent-client cannot write its downloads, because /downloads is mounted read-only.',
     ]);
   });
 
@@ -200,7 +200,7 @@ describe('between import and scan (R55)', () => {
   test('a server that sees another folder', async () => {
     const chain = await look({ ...sound, 'media-server': { mounts: [bind('/home/ada/media', '/media', true)] } });
     expect(reported(chain)).toEqual([
-      'error import>scan: No media server scans /srv/media/movies, into which movie-automation imports: media-server has /home/ada/media.',
+      'error import>scan: No media server scans /srv/media/movies, where movie-automation imports files: media-server has /home/ada/media.',
     ]);
   });
 
@@ -217,7 +217,7 @@ describe('ways between stages (R14, R15, R55)', () => {
   test('no network in common, and ports on loopback alone (R14)', async () => {
     const chain = await look({ ...sound, 'indexer-manager': { networkMode: 'alone', networks: ['alone'] } });
     expect(reported(chain)).toEqual([
-      'warning release>request: indexer-manager cannot reach movie-automation: they share no network, and containers cannot reach ports that are published on loopback.',
+      'warning release>request: indexer-manager cannot reach movie-automation, because they share no network and containers cannot reach ports that are published on loopback.',
     ]);
   });
 
@@ -248,13 +248,17 @@ describe('ways between stages (R14, R15, R55)', () => {
       'torrent-client': routed,
       'vpn-client-gateway': { ...gateway, view: inState('failed') },
     });
-    expect(reported(stopped)).toEqual(['error download: torrent-client goes through vpn-client-gateway, which is not running (failed).']);
+    expect(reported(stopped)).toEqual([
+      'error download: torrent-client connects through vpn-client-gateway, which is not running (failed).',
+    ]);
     const down = await look({
       ...sound,
       'torrent-client': routed,
       'vpn-client-gateway': { ...gateway, view: { state: stateOf('tunnel down', 'error'), detail: 'The tunnel is down.' } },
     });
-    expect(reported(down)).toEqual(['error download: torrent-client goes through vpn-client-gateway, which reports: The tunnel is down.']);
+    expect(reported(down)).toEqual([
+      'error download: torrent-client connects through vpn-client-gateway, which reports: The tunnel is down.',
+    ]);
     expect(down.whole).toBe(false);
   });
 

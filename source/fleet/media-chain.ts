@@ -103,7 +103,7 @@ function atStage(view: ChainStageView, stages: readonly ChainStageView[], { comp
     return [
       found(
         'error',
-        `No component serves "${view.title}".`,
+        `No component handles the stage "${view.title}".`,
         view.candidates.length === 0 ? '' : `Deploy one: quarterdeck deploy ${view.candidates.join(' or ')}`,
       ),
     ];
@@ -116,15 +116,15 @@ function atStage(view: ChainStageView, stages: readonly ChainStageView[], { comp
         'error',
         `${member.id} has no network: ${cut.why}`,
         cut.stale
-          ? `Reconnect it to the network: quarterdeck route ${member.id}`
-          : `Start the container whose network it uses, then run quarterdeck route ${member.id} if that is not enough.`,
+          ? `Reconnect the component to the network: quarterdeck route ${member.id}`
+          : `Start the container whose network it uses. If that is not enough, run quarterdeck route ${member.id}.`,
       );
     const level = member.aside ? ('notice' as const) : ('error' as const);
     if (member.runs === false)
       return found(level, `${member.id} is not running (${member.state.label}).`, `quarterdeck start ${member.id}`);
     if (member.runs === undefined) {
       const message = `The state of ${member.id} is unknown: the engine of ${member.host} is unreachable.`;
-      return found('warning', message, 'Check it: quarterdeck status');
+      return found('warning', message, 'Check the engine: quarterdeck status');
     }
     if (member.state.severity !== 'error') return [];
     return found(level, `${member.id} runs, but reports: ${component?.detail ?? member.state.label}`, `quarterdeck logs ${member.id}`);

@@ -12,7 +12,7 @@ import { isServing } from './service-state.ts';
 
 type Exposure = PortView['exposure'];
 
-const onHostNetwork = 'on the host network: the program listens directly, no port is published';
+const onHostNetwork = 'on the host network: the program listens directly and no port is published';
 const onOwnAddress = 'on its own address (macvlan or ipvlan): no port is published, and the host firewall does not block it';
 
 /** Programs through which engines hold published ports open; the container counts as the owner, not the program. */
@@ -155,7 +155,7 @@ export function portViews(facts: PortFacts): PortView[] {
           ? onHostNetwork
           : listener.process
             ? undefined
-            : 'program unknown: it belongs to another user (visible to root) or another namespace',
+            : 'unknown program of another user (visible to root) or in another namespace',
     });
   }
 
@@ -215,7 +215,7 @@ function conflictsOf(view: PortView, all: readonly PortView[]): string[] {
 function noteOf(view: PortView, engine: EngineFacts | undefined): string | undefined {
   if (view.component === undefined || !view.open || !engine) return undefined;
   if (view.exposure === 'loopback')
-    return loopbackLeaks(engine) ? 'Docker before 28: hosts on the same network segment can reach this loopback port' : undefined;
+    return loopbackLeaks(engine) ? 'Before Docker 28, hosts on the same network segment can reach this loopback port' : undefined;
   return !engine.rootless ? 'published: a firewall such as ufw or firewalld does not block it' : undefined;
 }
 
@@ -232,7 +232,7 @@ export function engineNotes(engine: EngineFacts): string[] {
       : 'Published ports bypass the host firewall, because the NAT rules of the engine come first. Publish on 127.0.0.1 unless others need access.',
     ...(loopbackLeaks(engine)
       ? [
-          'Docker before 28: a port published on 127.0.0.1 can be reached by hosts on the same network segment. Upgrade, or block it in the DOCKER-USER chain.',
+          'Before Docker 28, hosts on the same network segment can reach ports published on 127.0.0.1. Upgrade Docker, or block this access in the DOCKER-USER chain.',
         ]
       : []),
   ];

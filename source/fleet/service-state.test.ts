@@ -29,7 +29,7 @@ describe('after the host was restarted', () => {
 
   test('what Podman was to keep went down with it where a stop would be known, and may have where not (R5)', () => {
     const { state, detail } = stateOf(kept, { bootedMs, reportsStops: true } as object);
-    expect([state, detail]).toEqual(['failed', 'went down with the host, and was not started again']);
+    expect([state, detail]).toEqual(['failed', 'went down with the host and was not started again']);
     expect(stateOf(kept, { bootedMs } as object)).toMatchObject({
       state: 'stopped',
       severity: 'warning',

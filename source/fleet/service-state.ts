@@ -197,7 +197,7 @@ export function serviceState(
         return say('unhealthy', output ? `its health check fails: ${output}` : 'its health check fails');
       }
       case 'starting':
-        return say('starting', 'up, its health check has not passed yet');
+        return say('starting', 'up, but its health check has not passed yet');
       case 'none':
         return say('running', 'up; it declares no health check');
     }
@@ -260,7 +260,7 @@ export function serviceState(
       const isEndRecorded = sinceMs !== undefined && sinceMs >= startedMs - eventDelayMs;
       const isNearBoot = kept && (sinceMs ?? 0) > bootedMs - shutdownMs;
       if (!isEndRecorded || (isNearBoot && history.reportsStops))
-        return say('failed', 'went down with the host, and was not started again', isEndRecorded ? more : { sinceMs: bootedMs });
+        return say('failed', 'went down with the host and was not started again', isEndRecorded ? more : { sinceMs: bootedMs });
       if (isNearBoot) {
         const code = exitCode === undefined ? '' : ` with exit code ${exitCode}`;
         const text = `ended${code}${when}; no record of whether it was stopped or went down with the host`;
@@ -282,7 +282,7 @@ export function serviceState(
     if (wouldRunAgain)
       return say(
         'stopped',
-        `stopped on request (${exitText(exitCode ?? 0)})${when}: its restart policy would have started it again otherwise`,
+        `stopped on request (${exitText(exitCode ?? 0)})${when}; otherwise its restart policy would have started it again`,
         more,
       );
     const unknown = (text: string): ServiceState =>

@@ -49,7 +49,7 @@ const noRecord = 'no record of whether it was stopped or finished its work';
 
 const table: readonly Row[] = [
   { name: 'created', container: { state: 'created', startedMs: undefined }, seen: ['created', 'off', 'created, never started'] },
-  { name: 'starting', container: { health: 'starting' }, seen: ['starting', 'busy', 'up, its health check has not passed yet'] },
+  { name: 'starting', container: { health: 'starting' }, seen: ['starting', 'busy', 'up, but its health check has not passed yet'] },
   { name: 'healthy', container: { health: 'healthy' }, seen: ['healthy', 'ok', 'its health check passes'] },
   { name: 'unhealthy', container: { health: 'unhealthy' }, seen: ['unhealthy', 'error', 'its health check fails'] },
   { name: 'running', container: {}, seen: ['running', 'ok', 'up; it declares no health check'] },
@@ -114,7 +114,7 @@ const table: readonly Row[] = [
     container: exited(137, kept),
     events: [['kill', 61, { signal: '15' }], die, ['stop', 59]],
     seen: ['stopped', 'off', 'stopped by an operator, AGO'],
-    lost: ['stopped', 'off', 'stopped on request (exit code 137, SIGKILL), AGO: its restart policy would have started it again otherwise'],
+    lost: ['stopped', 'off', 'stopped on request (exit code 137, SIGKILL), AGO; otherwise its restart policy would have started it again'],
   },
   {
     name: 'stopped by Quarterdeck, Podman before 5',
@@ -179,14 +179,14 @@ const table: readonly Row[] = [
     engine: podman,
     container: exited(0, { ...kept, finishedMs: undefined }),
     bootedSecondsAgo: 300,
-    seen: ['failed', 'error', 'went down with the host, and was not started again'],
+    seen: ['failed', 'error', 'went down with the host and was not started again'],
   },
   {
     name: 'host rebooted, Podman 5: its services ended it before',
     engine: { ...podman, version: '5.8.0' },
     container: exited(143, kept),
     bootedSecondsAgo: 30,
-    seen: ['failed', 'error', 'went down with the host, and was not started again'],
+    seen: ['failed', 'error', 'went down with the host and was not started again'],
   },
   {
     name: 'host rebooted, Podman before 5: its services ended it before, or an operator did',

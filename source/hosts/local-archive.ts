@@ -141,7 +141,7 @@ export async function unpackLocal(
     throw new Fault(
       'refused.exists',
       `${target} already exists.`,
-      standing === 'file' ? 'Use another target, or --force to replace it.' : 'Use another target.',
+      standing === 'file' ? 'Use another target, or use --force to replace the file.' : 'Use another target.',
     );
   }
   const parent = dirname(whole);
@@ -194,7 +194,7 @@ export async function unpackLocal(
     await pipeline(archive, reader, { signal });
     const linked = new Set(links.map(({ at }) => at));
     for (const { at, to } of links) {
-      if (leadsThrough(at, linked)) throw untrusted('The archive contains a path that goes through one of its own links.');
+      if (leadsThrough(at, linked)) throw untrusted('The archive contains a path that passes through one of its own symbolic links.');
       await mkdir(dirname(at), { recursive: true, mode: 0o700 });
       await symlink(to, at);
     }
@@ -206,7 +206,7 @@ export async function unpackLocal(
     if (folders.length + links.length + count.files === 0) {
       throw new Fault(
         'failed.archive',
-        `${count.skipped.join(', ')} is neither a file nor a folder.`,
+        `Cannot copy ${count.skipped.join(', ')}: not a file or folder.`,
         'Only files, folders and links can be copied.',
       );
     }
@@ -236,7 +236,7 @@ export async function landingPath(target: string, name: string): Promise<string>
   const kind = await localKind(target);
   if (kind === 'folder') return join(target, name);
   if (target.endsWith('/') && kind === 'missing') {
-    throw new Fault('usage.target', `${target} is not a folder.`, 'Create it first, or omit the trailing slash.');
+    throw new Fault('usage.target', `${target} is not a folder.`, 'Create the folder first, or omit the trailing slash.');
   }
   return target;
 }

@@ -41,7 +41,7 @@ async function readFileOf(
       sizeBytes += bytesRead;
     }
     if (limitBytes === undefined && facts.size > most) {
-      throw fileFault(path, 'it is larger than 16 MiB', 'Check that it is the right file.');
+      throw fileFault(path, 'it is larger than 16 MiB', 'Check that this is the right file.');
     }
     return Buffer.concat(chunks, sizeBytes);
   } catch (cause) {
@@ -101,7 +101,7 @@ async function makeFolderOf(grant: Grant, path: string, { mode }: { mode: number
     throw new Fault(
       'failed.file',
       `The folder ${path} cannot be created: ${taken ? 'a file with that name exists' : reasonOf(cause)}.`,
-      taken ? 'Move or delete the file, or use another folder.' : 'Check the owner of its parent folder and the free space.',
+      taken ? 'Move or delete the file, or use another folder.' : 'Check the owner of the parent folder and the free space.',
       { where: { file: path }, cause },
     );
   }
@@ -119,7 +119,7 @@ async function removeOf(grant: Grant, path: string): Promise<void> {
     throw new Fault(
       'failed.file',
       `${path} cannot be removed: ${full ? 'the folder is not empty' : reasonOf(cause)}.`,
-      full ? 'Remove its content first.' : 'Check the owner of its parent folder.',
+      full ? 'Remove the content of the folder first.' : 'Check the owner of the parent folder.',
       { where: { file: path }, cause },
     );
   }
@@ -133,7 +133,7 @@ function missingOr(path: string, cause: unknown, signal: AbortSignal): undefined
   throw fileFault(
     path,
     reasonOf(cause),
-    code === 'EACCES' || code === 'EPERM' ? 'Run Quarterdeck as a user who can read it.' : 'Check the path.',
+    code === 'EACCES' || code === 'EPERM' ? 'Run Quarterdeck as a user who can read this path.' : 'Check the path.',
     cause,
   );
 }

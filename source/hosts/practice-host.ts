@@ -64,7 +64,7 @@ function dialWithin(folder: string, address: DialAddress, signal: AbortSignal): 
     new Fault(
       'socket' in address ? 'unreachable.socket' : 'unreachable.port',
       `${where} cannot be reached: ${code === 'ENOENT' || code === 'ECONNREFUSED' ? 'connection refused, nothing is listening there' : 'it is not part of the practice stack'}.`,
-      'Check that its practice component is running.',
+      'Check that the practice component is running.',
       { cause: cause ?? Object.assign(new Error(code), { code }) },
     );
   if (socket === undefined) return Promise.reject(refusal('EHOSTUNREACH'));
@@ -107,8 +107,8 @@ function filesWithin(folder: string): HostFiles {
     if (await inside(path)) return localFiles;
     throw new Fault(
       'refused.practice',
-      `${path} is outside the practice stack, which only writes to its own files.`,
-      'Use a path in its home folder.',
+      `${path} is outside the practice stack, which writes only to its own files.`,
+      'Use a path in the home folder of the practice host.',
     );
   };
   return {
@@ -139,9 +139,8 @@ export async function queryEngine(socketPath: string, method: 'GET' | 'POST', pa
     body = await text(answer);
   } catch (cause) {
     signal.throwIfAborted();
-    throw new Fault('unreachable.practice', 'The practice stack no longer responds.', 'Start it again: quarterdeck practice serve', {
-      cause,
-    });
+    const remedy = 'Start the practice stack again: quarterdeck practice serve';
+    throw new Fault('unreachable.practice', 'The practice stack no longer responds.', remedy, { cause });
   }
   if ((answer.statusCode ?? 500) < 300) return body;
   const { message = body } = (parsedJson(body) ?? {}) as { message?: unknown };

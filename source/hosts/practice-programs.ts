@@ -36,8 +36,8 @@ export function programsOf(folder: string): Pick<Host, 'exec' | 'run' | 'stream'
     if (path === undefined) {
       throw new Fault(
         'unreachable.program',
-        `The practice machine does not have the program ${program}.`,
-        'Run programs in its containers: quarterdeck exec COMPONENT -- PROGRAM',
+        `The program ${program} is not installed on the practice host.`,
+        'Run programs in the practice containers: quarterdeck exec COMPONENT -- PROGRAM',
       );
     }
     const home = join(folder, 'home');

@@ -111,7 +111,7 @@ export function tooSlow(program: string, limitMs: number): Fault {
   return new Fault(
     'failed.limit',
     `${program} did not finish within ${limitMs / 1000} s and was stopped.`,
-    `Run ${program} by hand to see what it waits for.`,
+    `Run ${program} by hand to see what it is waiting for.`,
   );
 }
 
@@ -124,7 +124,7 @@ export function notStarted(program: string, cwd: string | undefined, cause: Node
     return new Fault(
       'unreachable.program',
       `${program} cannot be started in ${cwd}: folder not found.`,
-      'Check whether it was moved or removed.',
+      'Check whether the folder was moved or deleted.',
       { cause },
     );
   }
@@ -136,7 +136,7 @@ export function notStarted(program: string, cwd: string | undefined, cause: Node
     missing
       ? `${program} cannot be started: program not found.`
       : `${program} cannot be started: ${cause.code === 'EACCES' ? 'permission denied' : messageOf(cause)}.`,
-    missing ? `Install ${program}, or put it on PATH.` : `Check the file ${program} and its permissions.`,
+    missing ? `Install ${program}, or add its folder to PATH.` : `Check the file ${program} and its permissions.`,
     { cause },
   );
 }

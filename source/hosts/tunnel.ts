@@ -93,8 +93,8 @@ function faultOf(thrown: unknown, name: string, { port }: { port: number }): Fau
   if (thrown instanceof Fault) return thrown;
   return new Fault(
     'unreachable.port',
-    `Port ${port} of ${name} cannot be reached: ${messageOf(thrown)}.`,
-    'Check that its program is running.',
+    `Port ${port} on ${name} cannot be reached: ${messageOf(thrown)}.`,
+    'Check that the program that uses this port is running.',
     { cause: thrown },
   );
 }
@@ -135,7 +135,7 @@ export class Tunnels {
       return listen(port).catch((cause: NodeJS.ErrnoException) => {
         throw new Fault(
           'refused.port',
-          `Cannot listen on port ${port} of this machine: ${whyNotListening(cause)}.`,
+          `Cannot listen on port ${port} on this machine: ${whyNotListening(cause)}.`,
           'Set another port with --port, or omit it to use any free port.',
           { cause },
         );

@@ -41,7 +41,7 @@ export function notReached(
   return new Fault(
     'socket' in address ? 'unreachable.socket' : 'unreachable.port',
     `${cleanLine(addressText(address))}${host === undefined ? '' : ` on ${host}`} cannot be reached: ${says}.${whose}`,
-    cause.code === 'EACCES' ? denied : `Check that its program is running${host === undefined ? '' : ' on the host'}.`,
+    cause.code === 'EACCES' ? denied : `Check that the server at this address is running${host === undefined ? '' : ' on the host'}.`,
     { cause },
   );
 }

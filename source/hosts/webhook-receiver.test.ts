@@ -207,7 +207,7 @@ describe('what is no webhook', () => {
 test('a port that is taken, and an address that this machine has not, are refused', async () => {
   const port = Number(new URL(receiver.url).port);
   await expect(WebhookReceiver.open(grant, { address: '127.0.0.1', port, secret })).rejects.toThrow(
-    `127.0.0.1, port ${port} is not available: the port is already in use.`,
+    `Cannot listen on 127.0.0.1, port ${port}: the port is already in use.`,
   );
   await expect(WebhookReceiver.open(grant, { address: '203.0.113.7', secret })).rejects.toThrow('this machine does not have this address');
 });

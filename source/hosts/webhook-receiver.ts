@@ -72,7 +72,7 @@ export class WebhookReceiver {
     await listenAt(server, address, port).catch((cause: NodeJS.ErrnoException) => {
       throw new Fault(
         'refused.port',
-        `${address}${port === 0 ? '' : `, port ${port}`} is not available: ${whyNotListening(cause)}.`,
+        `Cannot listen on ${address}${port === 0 ? '' : `, port ${port}`}: ${whyNotListening(cause)}.`,
         'Set another port with --port, or an address of this machine with --address.',
         { cause },
       );

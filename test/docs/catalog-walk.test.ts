@@ -80,7 +80,7 @@ test('catalog new writes the documented compose.yaml, without the settings that 
 });
 
 test('the entry is checked without a mistake, shown and planned', () => {
-  expect(ranOf('catalog check').stdout).toContain('1 component can be used, no problems found.');
+  expect(ranOf('catalog check').stdout).toContain('1 component can be used; no problems found.');
   const { stdout } = ranOf('catalog show gotify');
   for (const text of ['Gotify', 'Push notifications', 'GOTIFY_DEFAULTUSER_PASS', '/app/data', '/health', '8770'])
     expect(stdout).toContain(text);

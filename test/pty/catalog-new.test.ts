@@ -62,7 +62,7 @@ test('an entry of one’s own is begun by answering, is sound, and is in the lis
   expect(compose).toContain('image: baker/bread:1.4\n');
   expect(compose).toContain('${WEB_PORT:-8123}:8000/tcp');
   const checking = await start('catalog', 'check');
-  await checking.sees('1 component can be used, no problems found.', 60_000);
+  await checking.sees('1 component can be used; no problems found.', 60_000);
 
   await mkdir(join(home, 'my-catalog', 'rss-reader'));
   await writeFile(join(home, 'my-catalog', 'rss-reader', 'component.yaml'), 'id: rss-reader\nkindd: x\n');

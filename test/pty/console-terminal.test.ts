@@ -119,7 +119,7 @@ describe('Ctrl-Z', () => {
     const shown = terminal;
     await shown.sees('password-vault', startLimitMs);
     shown.press('ctrl+z');
-    await shown.sees('Cannot suspend: no shell in this session would continue the console.');
+    await shown.sees('Cannot suspend: no shell in this session could resume the console.');
     shown.press('j');
     await shown.sees(/▸▲ sso-portal/);
     shown.press('q');
@@ -154,7 +154,7 @@ describe('Ctrl-Z', () => {
 describe('a terminal that cannot show a screen is told what else there is', () => {
   test('TERM=dumb', async () => {
     const shown = await start({ env: { TERM: 'dumb' } });
-    await shown.sees('failed: The console needs a terminal, and this terminal (TERM=dumb) cannot draw a screen.', startLimitMs);
+    await shown.sees('failed: The console requires a terminal, but this terminal (TERM=dumb) cannot draw a screen.', startLimitMs);
     expect(shown.raw).not.toContain('\x1b');
   });
 

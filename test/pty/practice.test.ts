@@ -70,7 +70,7 @@ describe('the console on the practice stack', () => {
     await shown.sees(/sign-ups open/, startLimitMs);
     shown.press('X');
     await shown.sees('Media chain: broken');
-    await shown.sees('1 Release at an indexer  missing');
+    await shown.sees('1 Release on an indexer  missing');
     shown.press('G');
     await shown.sees('5 Library scan');
     await shown.sees(/media-server +healthy/);

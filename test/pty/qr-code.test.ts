@@ -170,7 +170,7 @@ describe('the QR code of a pre-auth key', () => {
 
     const low = start(['key', id, '--practice'], { columns: 60, rows: 20 }, {});
     await answered(low);
-    await low.sees('The QR code needs 41 x 22 characters, and this terminal has', startLimitMs);
+    await low.sees('The QR code needs 41 x 22 characters, but this terminal has', startLimitMs);
     await low.sees('File for the QR code', startLimitMs);
     low.type('code.svg\r');
     await low.sees('(mode 0600)', startLimitMs);

@@ -35,7 +35,7 @@ describeReal('docker', "entries of one's own, with real programs", (engine) => {
     statusUntil(ground.fixture.operator, id, (component) => component.state.label === expected);
 
   it('are checked, and found like the others', async () => {
-    expect(await run('catalog', 'check', ownCatalog)).toContain('3 components can be used, no problems found.');
+    expect(await run('catalog', 'check', ownCatalog)).toContain('3 components can be used; no problems found.');
     expect(await run('catalog', 'list', 'caldav')).toContain('Calendars and address books');
     expect(await run('catalog', 'show', 'key-store')).toContain('Key-value store of a cluster');
   });

@@ -127,7 +127,7 @@ describe.skipIf(missing)('a key that may only look', () => {
     await terminal.sees(/▸\S? ?password-vault/);
     for (const [key, title] of Object.entries(titles)) {
       terminal.press(key as 's');
-      await terminal.sees(`This session is read-only: "${title}`);
+      await terminal.sees(`This session is read-only, so "${title}`);
     }
     terminal.press('q');
     expect((await terminal.exit()).code).toBe(0);

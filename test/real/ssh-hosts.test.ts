@@ -165,7 +165,7 @@ describeSshd('a host key that is not known', () => {
     const shown = await fingerprint(sshd.folder);
     const declining = desk.open(['hosts', 'check', 'nas']);
     onTestFinished(async () => await declining.close());
-    await declining.sees('Is this its key?', seenMs);
+    await declining.sees('Is this the host key?', seenMs);
     await declining.sees(`ED25519 key fingerprint is ${shown}.`, seenMs);
     declining.type('perhaps\r');
     await declining.sees('Answer yes or no, or paste the fingerprint', seenMs);
@@ -175,9 +175,9 @@ describeSshd('a host key that is not known', () => {
 
     const comparing = desk.open(['hosts', 'check', 'nas']);
     onTestFinished(async () => await comparing.close());
-    await comparing.sees('Is this its key?', seenMs);
+    await comparing.sees('Is this the host key?', seenMs);
     comparing.type(`SHA256:${'A'.repeat(43)}\r`);
-    await comparing.sees('The fingerprint does not match its key.', seenMs);
+    await comparing.sees('The fingerprint does not match the host key.', seenMs);
     comparing.type(`${shown}\r`);
     expect((await comparing.exit(seenMs)).code).toBe(0);
     expect(await desk.known()).toEqual([`[127.0.0.1]:${sshd.port} ${sshd.hostKey}`.trim()]);
@@ -189,11 +189,11 @@ describeSshd('a host key that is not known', () => {
     const shown = await fingerprint(sshd.folder);
     const terminal = desk.open();
     onTestFinished(async () => await terminal.close());
-    await terminal.sees('Is this the key of nas?', seenMs);
+    await terminal.sees('Is this the host key of nas?', seenMs);
     await terminal.sees(shown, seenMs);
     terminal.paste(`SHA256:${'A'.repeat(43)}`);
     terminal.press('enter');
-    await terminal.sees('The fingerprint does not match its key.', seenMs);
+    await terminal.sees('The fingerprint does not match the host key.', seenMs);
     terminal.paste(shown);
     terminal.press('enter');
     await terminal.sees('password-vault', seenMs);
@@ -249,7 +249,7 @@ describeSshd('a host key that has changed', () => {
     terminal.type('yes\r');
     await terminal.sees('The text does not match "nas"', seenMs);
     terminal.type('nas\r');
-    await terminal.sees('Is this its key?', seenMs);
+    await terminal.sees('Is this the host key?', seenMs);
     expect(await readFile(file, 'utf8')).toBe(others);
     terminal.type(`${now}\r`);
     expect((await terminal.exit(seenMs)).code).toBe(0);
@@ -277,7 +277,7 @@ describeSshd('a host key that has changed', () => {
     await terminal.sees(now, seenMs);
     terminal.type('nas');
     terminal.press('enter');
-    await terminal.sees('Is this the key of nas?', seenMs);
+    await terminal.sees('Is this the host key of nas?', seenMs);
     terminal.type('yes');
     terminal.press('enter');
     await terminal.sees('Removed the old key of nas', seenMs);
@@ -321,10 +321,10 @@ describeSshd('a console that runs', () => {
     await terminal.sees('password-vault', seenMs);
     expect((await desk.run(['hosts', 'add', 'vps', '--unchecked'])).code).toBe(0);
     // In the console nothing was pressed yet: it asks at once.
-    await terminal.sees('Is this the key of vps?', seenMs);
+    await terminal.sees('Is this the host key of vps?', seenMs);
     terminal.type('yes');
     terminal.press('enter');
-    await terminal.seesNot('Is this the key of vps?', seenMs);
+    await terminal.seesNot('Is this the host key of vps?', seenMs);
     terminal.press('H');
     await terminal.sees(/vps +ssh \d+ ms/, seenMs);
     expect((await desk.run(['hosts', 'remove', 'nas'])).code).toBe(0);

@@ -165,7 +165,7 @@ i=0; while [ $i -lt ${linesEach} ]; do i=$((i+1)); echo "$0 $i"; sleep 0.1; done
       for (const attempt of [() => says(remote, 'here'), () => remote.host.pipe(grant(), ['cat'])]) {
         await expect(attempt()).rejects.toMatchObject({
           code: 'unreachable.session',
-          message: 'No more sessions are allowed by sshd on far, and a second connection would prompt again.',
+          message: 'The sshd on far allows no more sessions, and a second connection would prompt again.',
           remedy: expect.stringContaining('MaxSessions to 10'),
         });
       }
@@ -229,7 +229,7 @@ describeSshd('an sshd that forbids', () => {
         expect(bySocket).toMatchObject({
           reason: {
             code: 'refused.forwarding',
-            message: `Forwarding to ${path} is forbidden by the configuration of sshd on far.`,
+            message: `The sshd configuration on far forbids forwarding to ${path}.`,
             remedy: expect.stringContaining('AllowStreamLocalForwarding'),
           },
         });
@@ -238,7 +238,7 @@ describeSshd('an sshd that forbids', () => {
           expect(byPort).toMatchObject({
             reason: {
               code: 'refused.forwarding',
-              message: `Forwarding to 127.0.0.1:${port} is forbidden by the configuration of sshd on far.`,
+              message: `The sshd configuration on far forbids forwarding to 127.0.0.1:${port}.`,
               remedy: expect.stringContaining('AllowTcpForwarding'),
             },
           });

@@ -378,7 +378,7 @@ describeSshd('a key', () => {
       expect((await shown.exit(seenMs)).code).toBe(0);
       await rm(finger);
       const again = await inConsole(at, []);
-      await again.sees('nas waits for you to touch the security key', seenMs);
+      await again.sees('nas is waiting for you to touch the security key', seenMs);
       await writeFile(finger, '');
       await again.sees('password-vault', seenMs);
       await again.seesNot('to be touched', seenMs);
@@ -402,7 +402,7 @@ describeSshd('a jump host', () => {
       { listed: ['nas'] },
     );
     const asked = await onTerminal(at, [
-      ['Is this its key? Enter yes, no or the expected fingerprint', 'yes\r'],
+      ['Is this the host key? Enter yes, no or the expected fingerprint', 'yes\r'],
       [new RegExp(`${first.name}@.*'s password:$`), `${passwords[0]}\r`],
       [new RegExp(`${second.name}@.*'s password:$`), `${passwords[1]}\r`],
     ]);

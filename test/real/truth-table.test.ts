@@ -96,10 +96,10 @@ const created = said('created', 'created, never started');
 const stopped = said('stopped', 'stopped by an operator, AGO');
 const shot = said('stopped', 'ended by SIGKILL (exit code 137), AGO; no record of what sent it');
 const zero = said('stopped', 'ended with exit code 0, AGO; no record of whether it was stopped or finished its work');
-const onRequest = said('stopped', 'stopped on request (exit code 0), AGO: its restart policy would have started it again otherwise');
+const onRequest = said('stopped', 'stopped on request (exit code 0), AGO; otherwise its restart policy would have started it again');
 const stoppedOrHost = said('stopped', 'ended with exit code 0, AGO; no record of whether it was stopped or went down with the host');
 const withEngine = said('failed', 'went down with the engine, AGO, and was not started again');
-const withHost = said('failed', 'went down with the host, and was not started again');
+const withHost = said('failed', 'went down with the host and was not started again');
 /** Whether Podman before 5 reports a stop is a race between it and its cleaning up. */
 const perhaps = ({ detail }: { detail: string }): Said => ({ state: 'stopped', detail: [stopped.detail, detail] });
 const partly = (detail: string) => said('created', detail, 'partly created');
@@ -111,7 +111,7 @@ const table: readonly Row[] = [
     id: 'starting',
     name: 'starting',
     container: { Healthcheck: checkedBy('true', 600) },
-    watched: said('starting', 'up, its health check has not passed yet'),
+    watched: said('starting', 'up, but its health check has not passed yet'),
     until: 'flushed',
   },
   {
@@ -287,7 +287,7 @@ const table: readonly Row[] = [
   {
     id: 'second',
     name: 'not created yet, of a half-created project',
-    watched: partly('not created yet: its project was only partly created and never started'),
+    watched: partly('not created yet, because its project was only partly created and never started'),
   },
 ];
 

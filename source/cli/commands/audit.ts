@@ -42,13 +42,13 @@ export async function runAuditVerb(
   if (report.unchecked > 0) {
     throw new Fault(
       'failed.auditUnchecked',
-      `${countText(report.unchecked, 'entry', 'entries')} of ${report.entries} could not be checked: their key is unavailable.`,
+      `${countText(report.unchecked, 'entry', 'entries')} of ${report.entries} could not be checked, because their key is unavailable.`,
       'Unlock the keychain that contains the key. If the key is lost, compare the log with a backup: these entries can no longer be verified.',
     );
   }
   const locked = lockedOf(report);
   if (locked) {
-    const message = `The log was only checked against its key file. ${cleanLine(locked.reason)}`;
+    const message = `The log was checked only against its key file. ${cleanLine(locked.reason)}`;
     throw new Fault('failed.auditUnchecked', message, 'Unlock the keychain and verify again.');
   }
   return 0;
@@ -100,7 +100,7 @@ function printTable(entries: readonly AuditEntry[], total: number, output: Outpu
     { heading: 'CHANGE', least: 14, paint: (cell: string) => output.paint('faint', cell) },
   ];
   output.table(columns, rows);
-  if (total > entries.length) output.line(output.paint('faint', `The last ${entries.length} of ${total}; --all shows all of them.`));
+  if (total > entries.length) output.line(output.paint('faint', `The last ${entries.length} of ${total} entries. Show all: --all`));
 }
 
 /** Returns `project/component`, and the service or the lone container where the name alone is ambiguous. */
@@ -114,7 +114,7 @@ function subjectText({ component, host, project, service, containers }: AuditEnt
 }
 
 function damagedText(path: string): string {
-  return `Damaged parts of the audit log are kept in ${cleanLine(path)}. Check them, then delete that file.`;
+  return `Damaged parts of the audit log are kept in ${cleanLine(path)}. Check this file, then delete it.`;
 }
 
 function printReport({ path, entries, problems, unchecked, byKeyFile, keptIn, away, damaged }: AuditReport, output: Output): void {
@@ -125,13 +125,13 @@ function printReport({ path, entries, problems, unchecked, byKeyFile, keptIn, aw
     output.line(`${output.paint('error', `${output.glyph('error')} ${kind}`)}  ${cleanLine(path)}:${line}  ${message}`);
   if (problems.length === 0) {
     const severity = unchecked > 0 ? 'warning' : 'ok';
-    const result = unchecked > 0 ? 'none missing; whether any was changed is unknown' : 'none changed, removed or inserted';
+    const result = unchecked > 0 ? 'none missing, but changes cannot be ruled out' : 'none changed, removed or inserted';
     const sentence = entries === 0 ? 'No entries yet' : `${countText(entries, 'entry', 'entries')}, ${result}`;
     output.line(`${output.paint(severity, output.glyph(severity))} ${sentence}. ${cleanLine(path)}`);
   }
   if (byKeyFile > 0) {
     const count = countText(byKeyFile, 'entry was', 'entries were');
-    const why = 'only protected by the key file, which any program of this account can read';
+    const why = 'protected only by the key file, which any program running under your account can read';
     print('warning', `${count} written while the keychain did not respond: ${why}.`);
   }
   if (damaged !== undefined) print('warning', damagedText(damaged));
@@ -140,6 +140,6 @@ function printReport({ path, entries, problems, unchecked, byKeyFile, keptIn, aw
   if (keptIn === 'file')
     print(
       'faint',
-      'The key is in a file beside the log, because this machine has no keychain: changes by accident or by other users are detected, changes by you or root are not.',
+      'The key is stored in a file beside the log, because this machine has no keychain. Accidental changes and changes by other users are detected; changes by you or root are not.',
     );
 }

@@ -68,7 +68,7 @@ describe('catalog list', () => {
   });
 
   it('finds by what is looked for, and says when nothing is like it', async () => {
-    expect((await run(['list', 'bitwarden'])).lines.at(-1)).toMatch(/^1 component for "bitwarden"/);
+    expect((await run(['list', 'bitwarden'])).lines.at(-1)).toMatch(/^1 match for "bitwarden"/);
     const none = await run(['list', 'xqzzwv']);
     expect(none).toMatchObject({
       code: 0,
@@ -212,7 +212,7 @@ describe('catalog check', () => {
   it('ends with 0 when nothing is wrong', async () => {
     const { code, out } = await run(['check', await own(soundComponent)]);
     expect(code).toBe(0);
-    expect(out).toContain('1 component can be used, no problems found.');
+    expect(out).toContain('1 component can be used; no problems found.');
   });
 
   it('names file, line, column, field and remedy, and ends with 1', async () => {
@@ -224,7 +224,7 @@ describe('catalog check', () => {
       '  Unknown key "exposuer".',
       '  Did you mean "exposure"?',
       '',
-      '✖ 0 components can be used, 1 error.',
+      '✖ 0 components can be used; 1 error.',
     ]);
     const json = JSON.parse((await run(['check', folder], { json: true })).out) as { problems: object[] };
     expect(json.problems).toContainEqual(
@@ -237,7 +237,7 @@ describe('catalog check', () => {
     removals.push(remove);
     const { code, out } = await run(['check', folder]);
     expect(code).toBe(0);
-    expect(out).toContain('No components found: a component is a folder with component.yaml and compose.yaml.');
+    expect(out).toContain('No components found. A component is a folder with component.yaml and compose.yaml.');
     expect(out).not.toContain('no problems found');
   });
 

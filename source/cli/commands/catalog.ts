@@ -38,9 +38,9 @@ export async function runCatalogVerb(
       return 0;
     case 'check': {
       if (options.readOnly)
-        throw new Fault('refused.readOnly', 'Your own catalog is not read in read-only mode.', 'Run it without --read-only.');
+        throw new Fault('refused.readOnly', 'Your own catalog is not read in read-only mode.', 'Run the command without --read-only.');
       const folder = about ?? ownFolder;
-      if (folder === undefined) throw usage('catalog check requires a folder.', 'Pass one, or set catalogFolder in config.yaml.');
+      if (folder === undefined) throw usage('catalog check requires a folder.', 'Pass a folder, or set catalogFolder in config.yaml.');
       return checkFolder(catalog, isAbsolute(folder) ? folder : join(process.cwd(), folder), folder, output, options.json);
     }
     default:
@@ -89,14 +89,14 @@ async function checkFolder(catalog: Catalog, folder: string, written: string, ou
   if (reported.length > 0) output.line();
   const conclude = (severity: Severity, text: string) => output.line(output.paint(severity, `${output.glyph(severity)} ${text}`));
   if (entries.length === 0 && problems.length === 0) {
-    conclude('warning', 'No components found: a component is a folder with component.yaml and compose.yaml.');
+    conclude('warning', 'No components found. A component is a folder with component.yaml and compose.yaml.');
     return 0;
   }
   const warnings = problems.length - errors;
   const counts = [errors > 0 && countText(errors, 'error'), warnings > 0 && countText(warnings, 'warning')].filter(Boolean);
   conclude(
     errors > 0 ? 'error' : 'ok',
-    `${countText(entries.length, 'component')} can be used, ${counts.join(', ') || 'no problems found'}.`,
+    `${countText(entries.length, 'component')} can be used; ${counts.join(', ') || 'no problems found'}.`,
   );
   return errors > 0 ? 1 : 0;
 }
@@ -127,8 +127,8 @@ function catalogLines(entries: readonly CatalogEntry[], output: Output, searched
   const table = tableLines(columns, rows, { width: output.columns });
   const shown = cleanLine(searched);
   if (searched !== '' && entries.length === 0) return [`No component matches "${shown}". List all: quarterdeck catalog list`];
-  const hint = 'Show one: quarterdeck catalog show ID';
-  if (searched !== '') return [...table, '', `${countText(entries.length, 'component')} for "${shown}". ${hint}`];
+  const hint = 'Show a component: quarterdeck catalog show ID';
+  if (searched !== '') return [...table, '', `${countText(entries.length, 'match', 'matches')} for "${shown}". ${hint}`];
   const lines: string[] = [];
   for (const group of groups) {
     const members = entries.flatMap((entry, index) => (entry.group === group ? (table[index] ?? []) : []));

@@ -112,7 +112,7 @@ async function keep({ output, options, signal }: VerbContext, flow: Flow, outcom
   const { message, data } = outcome;
   if (options.json) output.json({ schema: 1, flow: flow.id, message, data });
   else output.line(message);
-  if (output.interactive && !options.json) output.note('Press Ctrl-C to close it.');
+  if (output.interactive && !options.json) output.note('Press Ctrl-C to stop.');
   const stop = lasts.follow((state, sentence, reported) => {
     const [first = '', ...more] = sentence.split('\n');
     if (options.json) output.json({ schema: 1, flow: flow.id, state, message: first, data: reported });
@@ -127,7 +127,7 @@ async function keep({ output, options, signal }: VerbContext, flow: Flow, outcom
 }
 
 async function readOnlyRefusal({ options, paths, env }: VerbContext, flow: Flow, [first]: readonly string[]): Promise<Fault> {
-  const message = `Read-only: "${flow.verb}" changes something.`;
+  const message = `"${flow.verb}" makes changes, which read-only mode does not allow.`;
   const { openOwnAudit } = await import('../../app/audit-log.ts');
   // The name is recorded as typed, and further arguments are left out: none of them was validated.
   const named = flow.about !== 'host' && flow.speaks === undefined && first !== undefined && /^[\w./-]{1,100}$/.test(first);
@@ -146,12 +146,12 @@ async function readOnlyRefusal({ options, paths, env }: VerbContext, flow: Flow,
       message,
     })
     .catch(() => {});
-  return new Fault('refused.readOnly', message, 'Run it without --read-only.');
+  return new Fault('refused.readOnly', message, 'Run the command without --read-only.');
 }
 
 function onAll(flow: Flow, { engines }: FleetSnapshot): Fault {
-  const remedy = `Run it once for each host: ${engines.map(({ name }) => `--host ${cleanLine(name)}`).join(', ')}.`;
-  return new Fault('usage.host', `--host all is only valid for commands that change nothing; "${flow.verb}" does.`, remedy);
+  const remedy = `Run the command once for each host: ${engines.map(({ name }) => `--host ${cleanLine(name)}`).join(', ')}.`;
+  return new Fault('usage.host', `--host all is valid only for commands that change nothing, but "${flow.verb}" makes changes.`, remedy);
 }
 
 /** Returns whether only a program's output may reach the pipe: `exec db -- pg_dump > dump.sql`. */
@@ -171,13 +171,13 @@ function enginesOf(flow: Flow, { engines }: FleetSnapshot, named: string | undef
   // A machine has the same name as the first of its engines.
   if (named !== undefined && connected.includes(named)) return [named];
   const message = `Several engines are available: ${connected.map(cleanLine).join(', ')}.`;
-  throw new Fault('usage.host', message, `Name one: ${connected.map((name) => `--host ${cleanLine(name)}`).join(', ')}.`);
+  throw new Fault('usage.host', message, `Use one of: ${connected.map((name) => `--host ${cleanLine(name)}`).join(', ')}.`);
 }
 
 async function answersOf({ options, stdin, signal }: VerbContext, isTaken: boolean): Promise<Answers | undefined> {
   if (options.answers === undefined) return undefined;
   if (options.answers === '-' && isTaken) {
-    const message = 'Standard input cannot be both the answers and the input of the program.';
+    const message = 'Standard input cannot provide both the answers and the input for the program.';
     throw new Fault('usage.stdin', message, 'Read the answers from a file, or omit --stdin.');
   }
   if (options.answers !== '-') refuseTypedPath(options, options.answers);

@@ -183,7 +183,7 @@ describe('logs', () => {
         yield* runsOf([]);
       },
     });
-    expect(stderr.trimEnd().split('\n')).toEqual(['nas no longer responds.', 'nas is back.', 'nas no longer responds.']);
+    expect(stderr.trimEnd().split('\n')).toEqual(['nas no longer responds.', 'nas is reachable again.', 'nas no longer responds.']);
   });
 
   test('--all is every component', async () => {
@@ -424,7 +424,7 @@ describe('an end', () => {
       },
     });
     expect(stdout).toBe('one\ntwo\n');
-    expect(stderr).toBe('The engine is unreachable. Waiting for it.\nThe engine is back.\n');
+    expect(stderr).toBe('The engine is unreachable. Waiting for it.\nThe engine is reachable again.\n');
     expect(fleet.listeners.size).toBe(0);
   });
 
@@ -456,13 +456,13 @@ describe('an end', () => {
 describe('wrong words', () => {
   test.each([
     [[], 'requires a component'],
-    [['--all', 'password-vault'], 'Omit one of them'],
+    [['--all', 'password-vault'], 'Omit --all or the names'],
     [['pasword-vault'], 'Did you mean "password-vault"?'],
     [['rss-reader', '--service', 'databse'], 'Did you mean "database"?'],
     [['password-vault', '--tail', 'many'], '--tail must be a number'],
     [['password-vault', '--tail', '-1'], '--tail must be a number'],
-    [['password-vault', '--since', 'soon'], '"soon" is not a valid time'],
-    [['password-vault', '--since', '10m', '--until', '1h'], '--until must be later than --since'],
+    [['password-vault', '--since', 'soon'], '"soon" is not a time'],
+    [['password-vault', '--since', '10m', '--until', '1h'], '--until must not be earlier than --since'],
     [['password-vault', '--sicne', '10m'], 'Did you mean --since'],
   ])('%j', async (argv, sentence) => {
     const { exitCode, stderr, asked } = await run(argv);

@@ -29,8 +29,8 @@ export async function runLogsVerb(context: VerbContext, names: readonly string[]
   const tail = tailOf(flags);
   refuseRaw(context, flags);
   if (names.length === 0 && !flags.all)
-    throw usage('component', 'logs requires a component.', 'quarterdeck logs COMPONENT, or --all for all of them.');
-  if (names.length > 0 && flags.all) throw usage('all', '--all cannot be combined with component names.', 'Omit one of them.');
+    throw usage('component', 'logs requires a component.', 'Use quarterdeck logs COMPONENT, or quarterdeck logs --all.');
+  if (names.length > 0 && flags.all) throw usage('all', '--all cannot be combined with component names.', 'Omit --all or the names.');
 
   const { fleet, logs } = await context.app();
   const snapshot = await settleFleet(context, fleet);
@@ -108,7 +108,7 @@ async function filterOf({ grep }: LogsFlags): Promise<LogFilter | undefined> {
   if (grep === undefined) return undefined;
   const answer = await loadLogFilter(grep);
   if (answer.state === 'ready') return answer.filter;
-  const remedy = 'Use a text or a /regular expression/; a leading ! shows the lines without it.';
+  const remedy = 'Use a text or a /regular expression/; a leading ! excludes matching lines.';
   throw usage('filter', `--grep: ${answer.problem}`, remedy);
 }
 
@@ -122,7 +122,7 @@ function rangeOf({ since, until }: LogsFlags, nowMs: number): { sinceMs?: number
   const sinceMs = read('since', since);
   const untilMs = read('until', until);
   if (sinceMs !== undefined && untilMs !== undefined && sinceMs > untilMs) {
-    throw usage('time', '--until must be later than --since.', 'Change one of them.');
+    throw usage('time', '--until must not be earlier than --since.', 'Change --since or --until.');
   }
   return { sinceMs, untilMs };
 }
@@ -131,7 +131,7 @@ function tailOf({ tail }: LogsFlags): number | undefined {
   if (tail === undefined || tail === 'all') return undefined;
   const lines = /^\d{1,9}$/.test(tail) ? Number(tail) : Number.NaN;
   if (Number.isNaN(lines))
-    throw usage('tail', `--tail must be a number of lines or all, not "${cleanLine(tail)}".`, 'For example --tail 100, or --tail all.');
+    throw usage('tail', `--tail must be a number of lines or all, not "${cleanLine(tail)}".`, 'For example: --tail 100 or --tail all');
   return lines;
 }
 
@@ -208,7 +208,7 @@ function withContainers(components: readonly ComponentView[], note: (sentence: s
   const without = components.filter((component) => !readable.includes(component)).map(({ id }) => id);
   if (without.length === 0) return components;
   const sentence = `${without.join(', ')} ${without.length === 1 ? 'has' : 'have'} no container and no log.`;
-  if (readable.length === 0) throw new Fault('failed.noContainer', sentence, 'Start it, or use --follow to wait for it.');
+  if (readable.length === 0) throw new Fault('failed.noContainer', sentence, 'Start the component, or use --follow to wait for it.');
   note(sentence);
   return readable;
 }
@@ -235,7 +235,7 @@ function noteChanges(fleet: Fleet, { components, services }: Chosen, note: (sent
       if (link.state === 'away') away.add(name);
       else if (link.state === 'connected' && away.delete(name)) {
         onBack();
-        note(remote.has(name) ? `${name} is back.` : `The engine${hosts.size > 1 ? ` of ${name}` : ''} is back.`);
+        note(remote.has(name) ? `${name} is reachable again.` : `The engine${hosts.size > 1 ? ` of ${name}` : ''} is reachable again.`);
       }
     }
     for (const { key, id, host } of components) {

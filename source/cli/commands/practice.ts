@@ -23,10 +23,10 @@ export function describePractice({ output }: VerbContext): number {
   output.lines([
     'The practice stack is a simulated container engine with a dozen components, in memory only: logs, health checks, a secrets manager that seals and unseals. It does not touch this machine.',
     '',
-    'In a terminal "quarterdeck practice" opens the console on it.',
-    'quarterdeck practice serve [--json]     runs it until it is stopped, and prints its address',
+    'In a terminal, "quarterdeck practice" opens the console on this stack.',
+    'quarterdeck practice serve [--json]     runs the stack until it is stopped, and prints its address',
     'quarterdeck practice incident [NAME]    simulates a failure in a served stack',
-    'quarterdeck --practice VERB             runs a command on it: quarterdeck --practice status',
+    'quarterdeck --practice VERB             runs a command on the stack: quarterdeck --practice status',
   ]);
   return 0;
 }
@@ -34,7 +34,7 @@ export function describePractice({ output }: VerbContext): number {
 async function serve({ output, options, signal, basePaths }: VerbContext): Promise<number> {
   const other = await findServed(basePaths, signal);
   if (other) {
-    const remedy = 'Use the running stack: commands with --practice find it. It stops when its process exits.';
+    const remedy = 'Use the running stack; commands with --practice find it. It stops when its process exits.';
     throw new Fault('failed.practiceServed', `A practice stack is already running: ${other.facts.engine}`, remedy);
   }
   const own = await openOwn(basePaths);
@@ -46,12 +46,12 @@ async function serve({ output, options, signal, basePaths }: VerbContext): Promi
     else {
       const products = Object.entries(facts.products);
       output.lines([
-        `The practice stack listens at ${facts.engine}`,
-        'Set DOCKER_HOST to it, or pass --practice to any command.',
+        `The practice stack listens on ${facts.engine}`,
+        'Set DOCKER_HOST to this address, or pass --practice to any command.',
         '',
         ...products.map(([id, { address, published }]) => `${id.padEnd(24)} ${published.padEnd(28)} ${address}`),
         '',
-        `Key shares of the secrets manager (${facts.threshold} unseal it):`,
+        `Key shares of the secrets manager (${facts.threshold} are required to unseal it):`,
         ...facts.shares.map((share) => `  ${share}`),
         `Root token of the secrets manager: ${facts.rootToken}`,
         `Incidents: ${facts.incidents.map(({ name }) => name).join(', ')}`,
@@ -81,7 +81,7 @@ async function playIncident(context: VerbContext, words: readonly string[]): Pro
     return 0;
   }
   if (!practice?.served) {
-    const remedy = 'Start one with quarterdeck practice serve. In the practice console, : finds incidents.';
+    const remedy = 'Start a practice stack: quarterdeck practice serve. In the practice console, press : to find incidents.';
     throw new Fault('unreachable.practice', 'No practice stack is running.', remedy);
   }
   return runFlowVerb(context, incident, words, {});

@@ -19,13 +19,13 @@ export async function runRunVerb(context: VerbContext, flows: readonly Flow[], r
   const run = open.find((each) => each.run === resume);
   const flow = run && resumable.get(run.flow);
   if (!run || !flow) {
-    throw new Fault('usage.run', `No interrupted run is named "${cleanLine(resume)}".`, 'List them: quarterdeck run');
+    throw new Fault('usage.run', `No interrupted run is named "${cleanLine(resume)}".`, 'List interrupted runs: quarterdeck run');
   }
   const { options } = context;
   const { host } = options;
   if (host !== undefined && run.engineName !== host && !run.engineName.startsWith(`${host}/`)) {
     const message = `Run ${run.run} belongs to ${cleanLine(run.engineName)}, not ${cleanLine(host)}.`;
-    throw new Fault('usage.host', message, `Resume it there: quarterdeck run --resume ${run.run}`);
+    throw new Fault('usage.host', message, `Resume it without --host: quarterdeck run --resume ${run.run}`);
   }
   const meant = host === undefined && run.engineName !== 'local' && context.practice === undefined ? run.engineName : undefined;
   const there: VerbContext =
@@ -75,7 +75,7 @@ function list({ output, options }: VerbContext, { open: runs, damaged }: RunJour
       String(acts.length),
     ]);
     output.table(columns, rows);
-    output.note('Resume one: quarterdeck run --resume RUN');
+    output.note('Resume a run: quarterdeck run --resume RUN');
   }
   for (const one of damaged) output.note(damageText(one));
   return 0;

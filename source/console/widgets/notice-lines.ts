@@ -26,7 +26,7 @@ const asked = {
 export function remarks(components: readonly ComponentView[], { unfinished, asking }: InterfaceState): Remark[] {
   const found: Remark[] = [];
   if (asking?.kind === 'touch')
-    found.push({ text: cleanLine(`${asking.host} waits for you to touch the security key: ${asking.lines.join(' ')}`), verb: '' });
+    found.push({ text: cleanLine(`${asking.host} is waiting for you to touch the security key: ${asking.lines.join(' ')}`), verb: '' });
   else if (asking) found.push({ text: cleanLine(`${asking.host} ${asked[asking.kind]}.`), verb: '', key: 'answer-host' });
   const last = unfinished.at(-1);
   if (last) {

@@ -21,7 +21,7 @@ describe('the chain of media automation on the practice stack (R55)', () => {
     expect(message).toBe('The chain is broken: 4 stages missing.');
     expect(chain.stages.map(({ state }) => state)).toEqual(['missing', 'missing', 'missing', 'missing', 'works']);
     expect(rows.map((row) => row.slice(0, 3))).toEqual([
-      ['1 Release at an indexer', '', 'missing'],
+      ['1 Release on an indexer', '', 'missing'],
       ['2 Download request', '', 'missing'],
       ['3 Completed download', '', 'missing'],
       ['4 Import and rename', '', 'missing'],

@@ -69,7 +69,7 @@ it('keeps the key in sight when a fingerprint was another one', async () => {
   await ask(`${key}Are you sure you want to continue connecting (yes/no/[fingerprint])? `).ended;
   await ask("Please type 'yes', 'no' or the fingerprint: ").ended;
   expect(asked.map(({ kind }) => kind)).toEqual(['hostKey', 'hostKey']);
-  expect(asked[1]?.lines).toEqual(['The fingerprint does not match its key.', ...(asked[0]?.lines ?? [])]);
+  expect(asked[1]?.lines).toEqual(['The fingerprint does not match the host key.', ...(asked[0]?.lines ?? [])]);
   expect(asked[1]?.lines.join(' ')).toContain('SHA256:abc');
 });
 

@@ -92,7 +92,7 @@ class Questions {
     }
     // The text that ssh shows for a changed fingerprint, without its subject.
     if (/^please type 'yes'/i.test(prompt.trim()))
-      return { kind: 'hostKey', lines: ['The fingerprint does not match its key.', ...this.#hostKey] };
+      return { kind: 'hostKey', lines: ['The fingerprint does not match the host key.', ...this.#hostKey] };
     if (hint === 'none') return { kind: 'touch', lines };
     if (hint === 'confirm') return { kind: 'confirm', lines };
     const isAgain = this.#secrets.has(prompt);

@@ -19,10 +19,10 @@ describe('whom ssh is to reach', () => {
   test.each([
     ['', 'the host is missing'],
     ['op@', 'the host is missing'],
-    ['@nas', 'the user before the @ is missing'],
+    ['@nas', 'the user name before the @ is missing'],
     ['-oProxyCommand=id', 'must not begin with a dash'],
     ['op@-oProxyCommand=id', 'must not begin with a dash'],
-    ['-l@nas', 'the user contains invalid characters'],
+    ['-l@nas', 'the user name contains invalid characters'],
     ['my nas', 'the host name contains invalid characters'],
     ['nas;id', 'the host name contains invalid characters'],
     ['nas\nid', 'the host name contains invalid characters'],

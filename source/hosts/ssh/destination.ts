@@ -25,7 +25,7 @@ export function parseDestination(text: string): SshDestination {
   const isBareAddress = !bracketed && rest.split(':').length > 2;
   const [host = '', portText] = bracketed ? bracketed.slice(1) : isBareAddress ? [rest] : rest.split(':');
   if (user !== undefined && !userShape.test(user))
-    throw wrong(text, user === '' ? 'the user before the @ is missing' : 'the user contains invalid characters');
+    throw wrong(text, user === '' ? 'the user name before the @ is missing' : 'the user name contains invalid characters');
   if (host === '') throw wrong(text, 'the host is missing');
   if (host.startsWith('-')) throw wrong(text, 'a host name must not begin with a dash');
   if (!nameShape.test(host) && !addressShape.test(host)) throw wrong(text, 'the host name contains invalid characters');
@@ -41,6 +41,6 @@ function wrong(text: string, reason: string): Fault {
   return new Fault(
     'usage.destination',
     `${JSON.stringify(text)} is not a valid ssh destination: ${reason}.`,
-    'Use the form that ssh accepts: nas, op@nas.example.org, op@192.168.1.20:2222, or a Host of your ssh configuration.',
+    'Use the form that ssh accepts: nas, op@nas.example.org, op@192.168.1.20:2222, or a Host from your ssh configuration.',
   );
 }

@@ -89,7 +89,7 @@ export class Forwards {
     const argv = [command.program, ...controlArguments(command, 'forward', ['-L', `${path}:${target}`])];
     const { exitCode, stderr } = await collectOutput(argv, env, new AbortController().signal, {
       limitMs: forwardLimitMs,
-      late: (seconds) => fault(`it did not finish within ${seconds} s and was stopped`),
+      late: (seconds) => fault(`the request did not finish within ${seconds} s and was stopped`),
     });
     if (exitCode === 0) return path;
     throw fault(cleanLine(stderr.trim().split('\n').at(-1) ?? '') || `exit code ${exitCode}`);
@@ -104,7 +104,7 @@ export class Forwards {
     if (socket !== undefined) {
       if ((await this.connection.listening(signal, socket)) !== undefined) return forbidden(host, address);
       const says =
-        'nothing is listening there, or the configuration of sshd forbids forwarding to it (AllowStreamLocalForwarding, AllowTcpForwarding, PermitOpen, DisableForwarding)';
+        'nothing is listening there, or the sshd configuration forbids forwarding to it (AllowStreamLocalForwarding, AllowTcpForwarding, PermitOpen, DisableForwarding)';
       return notReached(address, systemError('ECONNREFUSED', said), { host, says });
     }
     if (/refused/i.test(said)) return notReached(address, systemError('ECONNREFUSED'), { host });
@@ -119,10 +119,10 @@ const ofSocket = /^connect failed: open failed$/;
 function forbidden(host: string, address: DialAddress): Fault {
   return new Fault(
     'refused.forwarding',
-    `Forwarding to ${cleanLine(addressText(address))} is forbidden by the configuration of sshd on ${host}.`,
+    `The sshd configuration on ${host} forbids forwarding to ${cleanLine(addressText(address))}.`,
     'socket' in address
-      ? 'Set in its sshd_config: AllowStreamLocalForwarding and AllowTcpForwarding local or yes, PermitOpen any, DisableForwarding no. Or install perl or python3 on that host.'
-      : 'Set in its sshd_config: AllowTcpForwarding local or yes, PermitOpen any or with this address, DisableForwarding no. Or install perl or python3 on that host.',
+      ? 'In sshd_config on the host, set AllowStreamLocalForwarding and AllowTcpForwarding to local or yes, PermitOpen to any, and DisableForwarding to no. Or install perl or python3 on the host.'
+      : 'In sshd_config on the host, set AllowTcpForwarding to local or yes, PermitOpen to any or to this address, and DisableForwarding to no. Or install perl or python3 on the host.',
   );
 }
 
@@ -137,6 +137,6 @@ function targetOf(address: DialAddress): string {
     isLong
       ? `The path of the remote socket is too long: ${Buffer.byteLength(socket)} bytes, but the limit is ${longestPathBytes}.`
       : `ssh cannot forward a socket with this path: ${cleanLine(socket)}.`,
-    'Move the socket, or create a link to it with a short path of plain characters.',
+    'Move the socket, or create a symbolic link to it with a short path of plain characters.',
   );
 }

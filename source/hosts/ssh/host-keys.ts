@@ -50,7 +50,7 @@ export async function changedKey(
   const { exitCode, stderr } = await collectOutput([program, ...args], { ...env, LC_ALL: 'C' }, signal, {
     limitMs: checkLimitMs,
     late: (seconds) =>
-      new Fault('unreachable.silent', `${name} did not show its host key within ${seconds} s.`, `Check what ssh waits for: ssh ${name}`),
+      new Fault('unreachable.silent', `${name} sent no host key within ${seconds} s.`, `Check what ssh is waiting for: ssh ${name}`),
   });
   const [, type, shown] = /The fingerprint for the (\S+) key sent by the remote host is\s+(\S+?)\.\s/.exec(stderr) ?? [];
   const [, file] = /Offending (?:\S+ )?key in (.+):\d+\s*$/m.exec(stderr) ?? [];

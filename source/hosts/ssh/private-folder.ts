@@ -29,7 +29,7 @@ export async function createSocketFolder(folder: string, { pid = process.pid }: 
     throw new Fault(
       'refused.socketFolder',
       `${base} is not a folder owned by this user, so its sockets would not be private.`,
-      'Remove it, or set XDG_RUNTIME_DIR to a folder of your own.',
+      `Remove ${base}, or set XDG_RUNTIME_DIR to a folder that you own.`,
       { where: { file: base } },
     );
   }

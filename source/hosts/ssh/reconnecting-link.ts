@@ -86,7 +86,7 @@ export class ReconnectingLink implements HostLink {
 
   #waitingFor(): Fault | undefined {
     if (this.view.state !== 'asking') return undefined;
-    return new Fault('unreachable.asking', 'ssh is waiting for an answer before it connects.', 'Answer its prompt.');
+    return new Fault('unreachable.asking', 'ssh is waiting for an answer before it connects.', 'Answer the ssh prompt.');
   }
 
   #start(): Promise<SshConnection> {

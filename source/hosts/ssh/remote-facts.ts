@@ -107,7 +107,7 @@ export class RemoteListeners {
     const text = Buffer.from(stdout).toString('latin1');
     if (exitCode === 1) return distinctListeners(parseLsof(text));
     if (exitCode !== 0) {
-      throw new Fault('failed.listeners', 'The listening sockets of the host cannot be read.', 'Mount /proc on it, or install lsof.');
+      throw new Fault('failed.listeners', 'The listening sockets of the host cannot be read.', 'Mount /proc or install lsof on the host.');
     }
     const sockets = text.split(/^=/m).flatMap((part) => {
       const [file = '', ...lines] = part.split('\n');

@@ -30,7 +30,7 @@ export function remoteFiles(shell: RemoteShell): HostFiles {
     const denied = /Permission denied/i.test(said);
     if (/No such file or directory|No such process|Not a directory|can't cd to|cannot open/i.test(said) && !denied) return undefined;
     const forbidden = denied || /not permitted/i.test(said);
-    throw fileFault(path, reasonIn({ stderr }), forbidden ? 'Log in as a user who can read it.' : 'Check the path.');
+    throw fileFault(path, reasonIn({ stderr }), forbidden ? 'Log in as a user who can read this path.' : 'Check the path.');
   };
   const change = (grant: Grant, script: string, words: readonly string[], options?: Pick<ExecOptions, 'stdin'> & { limitMs: number }) =>
     shell.run(grant, ['sh', '-c', script, 'sh', ...words], { limitMs: askLimitMs, ...options, signal: grant.signal });
@@ -45,7 +45,7 @@ export function remoteFiles(shell: RemoteShell): HostFiles {
       });
       if (outcome.exitCode === 0) {
         if (outcome.stdout.length <= most) return outcome.stdout;
-        throw fileFault(path, 'it is larger than 16 MiB', 'Check that it is the right file.');
+        throw fileFault(path, 'it is larger than 16 MiB', 'Check that this is the right file.');
       }
       if (outcome.exitCode === exits.folder) throw fileFault(path, 'it is a folder', 'Pass a file.');
       if (outcome.exitCode === exits.notPlain) throw fileFault(path, 'it is not a regular file', 'Use the path of a regular file.');
@@ -96,7 +96,7 @@ export function remoteFiles(shell: RemoteShell): HostFiles {
       throw new Fault(
         'failed.file',
         `${path} on ${host} cannot be removed: ${full ? 'the folder is not empty' : reasonIn(outcome)}.`,
-        full ? 'Remove its content first.' : 'Check the owner of its parent folder.',
+        full ? 'Remove the content of the folder first.' : 'Check the owner of the parent folder.',
         { where: { file: path } },
       );
     },
@@ -162,7 +162,7 @@ function reasonIn({ stderr }: { stderr: Uint8Array }, otherwise = 'the remote sy
 
 function remedyFor({ stderr }: { stderr: Uint8Array }, folder: string): string {
   const said = textOf(stderr);
-  if (/No space left|quota exceeded/i.test(said)) return `Free space on the host (df -h ${folder}), or use another folder.`;
+  if (/No space left|quota exceeded/i.test(said)) return `Free up space on the host (df -h ${folder}), or use another folder.`;
   if (/Read-only/i.test(said)) return `Mount the filesystem of ${folder} as writable, or use another folder.`;
   return `Check the owner of ${folder} and the free space on its filesystem.`;
 }

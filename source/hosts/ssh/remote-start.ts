@@ -11,7 +11,7 @@ export interface Program extends PipeOptions {
 /** Returns the lines that start a program in a shell: its environment is set there, so that neither side shows it in an argument. */
 export function starting({ argv, env = {}, cwd }: Program, group: string): string {
   const settings = Object.entries(env).map(([name, value]) => {
-    if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) throw new TypeError(`${JSON.stringify(name)} is not a valid name of a variable`);
+    if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) throw new TypeError(`${JSON.stringify(name)} is not a valid variable name`);
     return `export ${name}=${shellWord(value)}\n`;
   });
   const folder = cwd === undefined ? '' : `cd -- ${shellWord(cwd)} || exit 127\n`;
@@ -41,6 +41,6 @@ export function notStarted(host: string, { argv: [program = ''], cwd }: Program,
     noFolder
       ? `${program} cannot be started on ${host}: folder ${cwd} not found.`
       : `${program} cannot be started: program not found on ${host}.`,
-    noFolder ? 'Create the folder first.' : `Install ${program} on the host, or add it to the PATH of the shell that ssh starts.`,
+    noFolder ? 'Create the folder first.' : `Install ${program} on the host, or add its folder to the PATH of the shell that ssh starts.`,
   );
 }

@@ -145,7 +145,7 @@ export class ShellSessionPool {
 export function noSession(host: string): Fault {
   return new Fault(
     'unreachable.session',
-    `No more sessions are allowed by sshd on ${host}, and a second connection would prompt again.`,
-    'Set MaxSessions to 10 (the default) in its sshd_config, or try again when fewer operations are running.',
+    `The sshd on ${host} allows no more sessions, and a second connection would prompt again.`,
+    'Set MaxSessions to 10 (the default) in sshd_config on the host, or try again when fewer operations are running.',
   );
 }

@@ -35,7 +35,7 @@ test('an ssh that hangs while it forwards a socket is ended, and the fault names
   const forwards = new Forwards({ name: 'nas', command, env, verifyAlive: vi.fn(), listening: vi.fn() }, folder, 'a');
   await isEnded(5_000, forwards.to({ socket: '/run/docker.sock' }, signal), {
     code: 'unreachable.forward',
-    message: 'ssh could not forward a connection to /run/docker.sock: it did not finish within 5 s and was stopped.',
+    message: 'ssh could not forward a connection to /run/docker.sock: the request did not finish within 5 s and was stopped.',
     remedy: /hosts check/,
   });
 });
@@ -43,7 +43,7 @@ test('an ssh that hangs while it forwards a socket is ended, and the fault names
 test('an ssh that hangs while it reads the key of a host is ended', async () => {
   await isEnded(15_000, changedKey('nas', destination, programs(), signal), {
     code: 'unreachable.silent',
-    message: 'nas did not show its host key within 15 s.',
+    message: 'nas sent no host key within 15 s.',
     remedy: /ssh nas/,
   });
 });

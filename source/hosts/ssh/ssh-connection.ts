@@ -122,7 +122,7 @@ export class SshConnection {
       throw new Fault(
         'failed.limit',
         `${this.name} did not respond within ${limitMs / 1000} s, although it is connected.`,
-        'The network may be congested, or a disk of the host may not respond. Try again.',
+        'The network may be congested, or a disk on the host may not respond. Try again.',
       );
     }
   }

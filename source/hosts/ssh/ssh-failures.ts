@@ -32,8 +32,8 @@ const known: readonly Known[] = [
   {
     shape: /REVOKED HOST KEY DETECTED|host key for \S+ is marked as revoked/,
     code: 'refused.hostKeyRevoked',
-    says: (name) => `The host key of ${name} is marked as revoked on this machine: it may have been stolen.`,
-    remedy: (name) => `Generate a new host key there, compare its fingerprint, and connect again: quarterdeck hosts check ${name}`,
+    says: (name) => `The host key of ${name} is marked as revoked on this machine. It may have been stolen.`,
+    remedy: (name) => `Generate a new host key on that machine, compare its fingerprint, then connect: quarterdeck hosts check ${name}`,
   },
   {
     shape: /Host key verification failed|No .* host key is known for|differs from the key for the IP address/,
@@ -44,7 +44,7 @@ const known: readonly Known[] = [
   {
     shape: /Permission denied \(([^)]*)\)/,
     code: 'refused.login',
-    says: (name, [, ways]) => `${name} refused the login. It accepts ${cleanLine(ways ?? '').replaceAll(',', ', ')}; none worked.`,
+    says: (name, [, ways]) => `${name} refused the login. It accepts these methods: ${cleanLine(ways ?? '').replaceAll(',', ', ')}.`,
     remedy: (name) => `Check the user and the key: ssh ${name}`,
   },
   {
@@ -70,7 +70,7 @@ const known: readonly Known[] = [
     shape: /(?:connect to host|ssh_dispatch|Connection to) [^\n]*Connection refused/,
     code: 'unreachable.host',
     says: (name) => `${name} refuses the connection: no ssh server is listening.`,
-    remedy: () => 'Check that sshd is running on that machine, and its port.',
+    remedy: () => 'Check that sshd is running on that machine, and check its port.',
   },
   {
     shape: /No route to host|Network is unreachable/,
@@ -93,15 +93,15 @@ const known: readonly Known[] = [
   {
     shape: /no matching (host key type|key exchange method|cipher|MAC)[^\n]*/i,
     code: 'refused.algorithms',
-    says: (name, [, what]) => `${name} and this machine's ssh have no ${(what ?? 'algorithm').toLowerCase()} in common.`,
-    remedy: () => 'One of them is old: allow its algorithms for this host only, in your ssh configuration.',
+    says: (name, [, what]) => `${name} and ssh on this machine have no ${(what ?? 'algorithm').toLowerCase()} in common.`,
+    remedy: () => 'One of the two is outdated. Allow its algorithms for this host only, in your ssh configuration.',
   },
   {
     shape: /kex_exchange_identification|Connection closed by|Connection reset by|Broken pipe|closed by remote host/,
     code: 'unreachable.link',
     says: (name) => `${name} closed the connection.`,
     remedy: () =>
-      'If the connection is not restored automatically, sshd may be restarting, have too many logins, or have banned this address.',
+      'If the connection is not restored automatically, sshd may be restarting, may have too many logins, or may have banned this address.',
   },
 ];
 
@@ -162,7 +162,7 @@ function noShell(name: string, exitCode: number, before: Greeting): SshFailure {
       new Fault(
         'refused.passwordExpired',
         `The password of this user on ${name} has expired and must be changed.`,
-        `Log in once in a terminal and change it: ssh ${name}`,
+        `Log in once in a terminal and change the password: ssh ${name}`,
       ),
     );
   }
@@ -170,12 +170,12 @@ function noShell(name: string, exitCode: number, before: Greeting): SshFailure {
     new Fault(
       'refused.shell',
       ended(`${name} does not start a shell for this user: the login ended with exit code ${exitCode}${said && `: ${said}`}`),
-      'Use a user with a login shell, without a forced command, and without a profile (.bashrc, .profile) that ends the shell.',
+      'Use an account with a login shell, without a forced command, and without a profile (.bashrc, .profile) that ends the shell.',
     ),
   );
 }
 
-const profileRemedy = 'Its profile (.bashrc, .profile) may wait for input: put prompts and programs after [ -t 0 ] || return.';
+const profileRemedy = 'The shell profile (.bashrc, .profile) may be waiting for input. Put prompts and programs after [ -t 0 ] || return.';
 
 export function slowShell(name: string, before: Greeting): Fault {
   const said = lastSaid(before);

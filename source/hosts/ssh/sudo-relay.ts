@@ -205,14 +205,14 @@ function refused(name: string, reason: string): Fault {
   return new Fault(
     'refused.sudo',
     `Cannot reach the engine of ${name} through sudo: ${reason}.`,
-    'Check sudo -l on the host, or give the user access to the socket (group docker) and remove sudo: true.',
+    'Check the output of sudo -l on the host, or give the user access to the socket (group docker) and remove sudo: true.',
   );
 }
 
 function noProgram(name: string): Fault {
   return new Fault(
     'refused.relay',
-    `${name} has no program that can forward the socket of root: perl, python3 or socat.`,
+    `${name} has none of the programs that can forward a socket owned by root: perl, python3, socat.`,
     'Install one of them on the host, or give the user access to the socket (group docker).',
   );
 }

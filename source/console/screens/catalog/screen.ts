@@ -18,7 +18,7 @@ const keys = [
   { id: 'close-entry', keys: ['left'], title: 'Back to the list' },
   { id: 'deploy-entry', keys: ['d'], title: 'Deploy the component, or change it', label: 'deploy' },
   { id: 'copy-entry', keys: ['y'], title: 'Copy the name of the component' },
-  { id: 'catalog', keys: ['C'], context: 'everywhere', title: 'Show the catalog of all known components', find: true },
+  { id: 'catalog', keys: ['C'], context: 'everywhere', title: 'Show the component catalog', find: true },
 ] as const;
 
 interface CatalogState {
@@ -82,12 +82,12 @@ export const catalog: ListScreen<'catalog', (typeof keys)[number]['id'], Catalog
       const flow = flowOf(app, 'deploy');
       const engineView = engineFor(app, commands.target().component);
       if (hasOwnForm(entry))
-        commands.say('off', `${entry.id} is a configuration file: create it with "config make" (${keymap.keyOf('palette')}).`);
+        commands.say('off', `${entry.id} is a configuration file. Create it with "config make" (${keymap.keyOf('palette')}).`);
       else if (entry.deploy !== 'compose')
-        commands.say('off', `${entry.id} is not deployed by Quarterdeck: ${keymap.keyOf('read-entry')} shows where it runs.`);
+        commands.say('off', `${entry.id} is not deployed by Quarterdeck. ${keymap.keyOf('read-entry')} shows where it runs.`);
       else if (!engineView) commands.say('warning', 'No engine is connected.');
       else if (flow) commands.startWith(flow, entry, engineView);
-      else commands.say('warning', 'This session is read-only: deploying is not available.');
+      else commands.say('warning', 'This session is read-only, so components cannot be deployed.');
     }
 
     function about(then: (entry: CatalogEntry) => void): void {

@@ -17,7 +17,7 @@ const keys = [
   { id: 'open', keys: ['enter', 'right'], title: 'Go to the details', label: 'details' },
   { id: 'open-logs', keys: ['l'], title: 'Go to the logs', label: 'logs' },
   { id: 'mark-component', keys: ['space'], title: 'Mark or unmark the component; logs of marked components are merged' },
-  { id: 'group-hosts', keys: ['O'], title: 'Group the list by host, or by kind', find: true },
+  { id: 'group-hosts', keys: ['O'], title: 'Group the list by host or by kind', find: true },
 ] as const;
 
 export const components: Screen<'components', (typeof keys)[number]['id']> = {

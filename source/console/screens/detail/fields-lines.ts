@@ -31,8 +31,8 @@ function shownValue(
     return { text: isHidden ? `${theme.glyphs.mask.repeat(4)} set` : cleanLine(maskAddresses(set)) };
   }
   if (field.default !== undefined && !field.secret) return { text: `${String(field.default)} (default)`, role: 'faint' };
-  if (field.target === 'config') return { text: 'set in its configuration file', role: 'faint' };
-  if (field.target === 'credential') return { text: 'stored for access', role: 'faint' };
+  if (field.target === 'config') return { text: 'set in the configuration file', role: 'faint' };
+  if (field.target === 'credential') return { text: 'stored as a credential', role: 'faint' };
   if (field.target !== 'environment') return { text: `passed to the ${field.target}`, role: 'faint' };
   if (env === undefined) return { text: 'unknown', role: 'faint' };
   return field.required ? { text: 'missing', role: 'error' } : { text: 'not set', role: 'faint' };
@@ -41,7 +41,7 @@ function shownValue(
 /** Returns the catalog's fields of a component with the values of its container. Secrets are never shown (R2). */
 export function fieldsLines(options: Options): string[] {
   const { theme, width, entry, detail, filter } = options;
-  const unknown = 'Not in the catalog: its fields are unknown. The Inspect tab shows its environment.';
+  const unknown = 'This component is not in the catalog, so its fields are unknown. The Inspect tab shows its environment.';
   if (!entry) return paragraph(theme, undefined, unknown, width - 2, ' ');
   const wanted = filter.toLowerCase();
   const fields = entry.fields.filter((field) => [labelOf(field), field.name, field.description].join(' ').toLowerCase().includes(wanted));

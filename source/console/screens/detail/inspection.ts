@@ -32,7 +32,7 @@ export function watchInspection(app: QuarterdeckApp) {
       const detail = await app.context.engineOf(host).inspect(id, AbortSignal.any([signal, AbortSignal.timeout(limitMs)]));
       return detail ? { state: 'here', detail } : { state: 'none' };
     } catch (thrown) {
-      const { message, remedy } = troubleFrom(thrown, 'The engine did not respond', 'Any change to the component repeats the query.');
+      const { message, remedy } = troubleFrom(thrown, 'The engine did not respond', 'The query is repeated when the component changes.');
       return { state: 'failed', message, remedy };
     }
   }

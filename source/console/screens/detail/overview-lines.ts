@@ -65,7 +65,7 @@ export function overviewLines(options: OverviewOptions): string[] {
   fact('project', component.project);
   fact('owner', home === undefined ? component.origin : component.origin.replaceAll(`${home}/`, '~/'));
   fact('backup', backupText(component, nowMs), isBackupDue(component, nowMs) ? 'warning' : undefined);
-  if (!component.known) lines.push(...paragraph(theme, 'faint', 'Not in the catalog: only its containers are shown.', width - 2, ' '));
+  if (!component.known) lines.push(...paragraph(theme, 'faint', 'Not in the catalog; only its containers are shown.', width - 2, ' '));
 
   if (component.findings.length > 0) {
     lines.push('', ` ${theme.paint('heading', 'Findings')}`);

@@ -19,8 +19,8 @@ import { overviewLines } from './overview-lines.ts';
 const keys = [
   { id: 'next-tab', keys: ['l', 'right'], title: 'Next tab' },
   { id: 'previous-tab', keys: ['h', 'left'], title: 'Previous tab' },
-  { id: 'next-match', keys: ['n'], title: 'Next match of the search' },
-  { id: 'previous-match', keys: ['N'], title: 'Previous match of the search' },
+  { id: 'next-match', keys: ['n'], title: 'Next search match' },
+  { id: 'previous-match', keys: ['N'], title: 'Previous search match' },
 ] as const;
 
 const titles = { overview: 'Overview', logs: 'Logs', ports: 'Ports', fields: 'Fields', inspect: 'Inspect' } as const;

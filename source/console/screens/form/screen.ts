@@ -235,7 +235,7 @@ function formSentences(dialog: FormDialog, theme: Theme): string[] {
   if (dialog.leaving) return [...lines, `Discard the changes? y yes, n no.`];
   if (!field) {
     const count = Object.keys(problems).length;
-    return [...lines, count === 0 ? 'End of the form. Enter continues.' : `End of the form. ${count} invalid.`];
+    return [...lines, count === 0 ? 'End of the form. Enter continues.' : `End of the form. Invalid fields: ${count}.`];
   }
   const value = dialog.values[field.id] ?? '';
   const choices = field.choices ?? [];

@@ -41,7 +41,7 @@ function knownEngine(engineView: EngineView): string {
 function upText({ name, engine }: EngineView, components: readonly ComponentView[]): string {
   const here = components.filter(({ host }) => host === name);
   if (here.length === 0) return engine.reachable ? 'no components' : '';
-  return engine.reachable ? `${here.filter(isWell).length} of ${here.length} ok` : `${countText(here.length, 'component')}, last seen`;
+  return engine.reachable ? `${here.filter(isWell).length} of ${here.length} ok` : `${countText(here.length, 'component')} when last seen`;
 }
 
 function engineLine(engineView: EngineView, columns: number, engineColumns: number, { theme, nowMs, components }: HostsContext): string {
@@ -79,9 +79,9 @@ export function engineFactsOf(
   const skew = clockText(engineView).replace(/^clock /, '');
   const facts: [string, string][] = [
     ['connection', destination === undefined ? 'this machine' : `ssh ${destination}`],
-    ['since', `${state}, for ${durationText(nowMs - (connection ?? link).sinceMs)}`],
+    ['since', `${state} for ${durationText(nowMs - (connection ?? link).sinceMs)}`],
     ['engine', engine.kind === undefined ? '' : whole],
-    ['clock', skew && `${skew} of this machine; ages use the clock of this machine`],
+    ['clock', skew && `${skew} of this machine; ages use the local clock`],
     ['problem', trouble?.message ?? ''],
     ['remedy', trouble?.remedy ?? ''],
     ['next try', trouble === undefined ? '' : seconds === undefined ? 'on request' : seconds > 0 ? `in ${seconds} s` : 'now'],

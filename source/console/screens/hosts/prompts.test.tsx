@@ -31,7 +31,7 @@ test('asks at once while nothing was pressed yet, masks what is typed, and then 
   expect(screen.frame()).not.toContain('geheim');
   await screen.press('enter');
   expect(await secret).toBe('geheim');
-  await screen.sees('Connect to vps', 'Is this the key of vps?', 'SHA256:oJ2Nq');
+  await screen.sees('Connect to vps', 'Is this the host key of vps?', 'SHA256:oJ2Nq');
   await screen.type('y');
   await screen.press('enter');
   expect(await trusted).toBe('yes');
@@ -64,7 +64,7 @@ test('declines with Esc, and answers no to a host key with n', async () => {
   const trusted = questions.ask('vps', key, signal);
   await screen.sees('vps presents an unknown host key.');
   await screen.press('a');
-  await screen.sees('Is this the key of vps?');
+  await screen.sees('Is this the host key of vps?');
   await screen.type('perhaps');
   await screen.press('enter');
   await screen.sees('Answer yes or no, or paste the fingerprint');
@@ -83,7 +83,7 @@ test('takes the question away when ssh no longer asks, and says that a key waits
   await screen.misses('Connect to nas');
   const touching = new AbortController();
   void questions.ask('nas', { kind: 'touch', lines: ['Confirm user presence for key ED25519-SK'] }, touching.signal);
-  await screen.sees('nas waits for you to touch the security key: Confirm user presence');
+  await screen.sees('nas is waiting for you to touch the security key: Confirm user presence');
   touching.abort();
   await screen.misses('to be touched');
 });
@@ -91,7 +91,7 @@ test('takes the question away when ssh no longer asks, and says that a key waits
 test('hands on the fingerprint that the key should have: ssh compares it', async () => {
   const { questions, screen } = await harnessWithQuestions();
   const trusted = questions.ask('vps', key, signal);
-  await screen.sees('Is this the key of vps?');
+  await screen.sees('Is this the host key of vps?');
   await screen.paste('SHA256:oJ2Nq');
   await screen.press('enter');
   expect(await trusted).toBe('SHA256:oJ2Nq');

@@ -80,7 +80,7 @@ function put(runs: FlowRuns, { host, kind, lines }: HostQuestion, signal: AbortS
     if (kind === 'confirm')
       return (await operator.confirm({ id, title: 'Allow ssh to use this key?', consequences: words }, limit)) ? 'yes' : undefined;
     if (kind === 'hostKey') {
-      const label = `Is this the key of ${host}? yes, no, or the expected fingerprint`;
+      const label = `Is this the host key of ${host}? Enter yes, no or the expected fingerprint`;
       return readKeyAnswer(`${await operator.ask({ kind: 'text', id, label, help: words.join(' '), check: keyAnswerProblem }, limit)}`);
     }
     const help = lines.slice(0, -1).join(' ');

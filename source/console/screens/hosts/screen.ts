@@ -8,8 +8,8 @@ import { hostFilter, withHost } from '../components/rows.ts';
 import { engineFactsOf, type HostItem, hostItems, hostsLines, remoteOf } from './lines.ts';
 
 const keys = [
-  { id: 'show-host', keys: ['enter', 'right'], title: 'Show only components of this host', label: 'components' },
-  { id: 'retry-host', keys: ['R'], title: 'Connect now, even if it was refused', label: 'try now' },
+  { id: 'show-host', keys: ['enter', 'right'], title: 'Show only components on this host', label: 'components' },
+  { id: 'retry-host', keys: ['R'], title: 'Connect now, even if the last attempt was refused', label: 'try now' },
   { id: 'copy-tunnel', keys: ['y', 'o'], title: 'Copy the address of the tunnel' },
   { id: 'close-tunnel', keys: ['x', 'delete'], title: 'Close the tunnel' },
   { id: 'hosts', keys: ['H'], context: 'everywhere', title: 'Show hosts, their connections and open tunnels', find: true },
@@ -92,7 +92,7 @@ export const hosts: Screen<'hosts', (typeof keys)[number]['id'], { cursor: numbe
         const items =
           chosen()?.kind === 'tunnel'
             ? [of('copy-tunnel', 'copy'), of('close-tunnel', 'close the tunnel')]
-            : [of('show-host', 'its components'), of('retry-host', 'try now')];
+            : [of('show-host', 'components'), of('retry-host', 'try now')];
         return { items: [...items, of('down', 'down'), of('up', 'up')], always: [of('palette'), of('back', 'back')] };
       },
       target() {

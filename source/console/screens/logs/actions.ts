@@ -122,7 +122,7 @@ export function createLogActions({ app, store, keymap, filterHistory, logs: view
   }
 
   function toMatch(step: 1 | -1) {
-    if (store.get().filters.logs === '') return say('off', `No search text: press ${keymap.keyOf('filter')} to enter one.`);
+    if (store.get().filters.logs === '') return say('off', `No search text. Press ${keymap.keyOf('filter')} to enter a text.`);
     if (viewer.problem() !== undefined) return;
     if (logs().hides && !viewer.inContext()) return move(step);
     const from = pausedPosition() && cursorEntry();
@@ -230,7 +230,7 @@ export function createLogActions({ app, store, keymap, filterHistory, logs: view
   function unmark() {
     const count = logs().marks.size;
     change(() => ({ marks: new Map() }));
-    say('off', count === 0 ? 'No line is marked.' : `No line is marked any more; there ${count === 1 ? 'was 1' : `were ${count}`}.`);
+    say('off', count === 0 ? 'No line is marked.' : `Cleared ${count === 1 ? '1 mark' : `${count} marks`}.`);
   }
 
   function toNextMark() {
@@ -244,7 +244,7 @@ export function createLogActions({ app, store, keymap, filterHistory, logs: view
     const next = all.findIndex((entry, position) => position > cursor && isMarked(entry));
     const target = next >= 0 ? next : all.findIndex(isMarked);
     if (target >= 0) goTo(withCursor(all, current, target, measured));
-    else say('off', marks.size === 0 ? `No line is marked: ${keymap.keyOf('mark')} marks one.` : 'None of the marked lines are shown.');
+    else say('off', marks.size > 0 ? 'None of the marked lines are shown.' : `No line is marked. ${keymap.keyOf('mark')} marks a line.`);
   }
 
   function save() {
@@ -254,7 +254,7 @@ export function createLogActions({ app, store, keymap, filterHistory, logs: view
     if (!look || chosen.length === 0) return say('off', 'No line to save.');
     const naming = sourceNamingOf(look.componentKeys);
     const lines = chosen.map((entry) => fullLine(entry, naming));
-    const what = `${hasMarks ? 'marked lines' : 'lines'} of ${look.title}`;
+    const what = `${hasMarks ? 'marked lines' : 'lines'} from ${look.title}`;
     const flow = saveLogs({ lines, what, name: look.name, nowMs: now() });
     commands.startFlow(flow, naming === 'service' ? commands.selected() : undefined);
   }
@@ -298,7 +298,7 @@ export function createLogActions({ app, store, keymap, filterHistory, logs: view
       void viewer.jump(parsed.timeMs).then((index) => {
         if (typeof index === 'number') return goToLine(index);
         synchronize();
-        if (index === undefined) say('off', 'No log lines at that time or later.');
+        if (index === undefined) say('off', 'No log lines at or after that time.');
       });
       return undefined;
     },

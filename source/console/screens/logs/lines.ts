@@ -165,7 +165,7 @@ export function wholeLines(entry: LogEntry, { theme, width, nowMs, componentKeys
   const room = Math.max(1, width - 2);
   const cutNote =
     entry.text.length >= keptCharacters
-      ? ['', ` ${theme.paint('warning', `Only its first ${numberText(keptCharacters)} characters are kept.`)}`]
+      ? ['', ` ${theme.paint('warning', `Only the first ${numberText(keptCharacters)} characters of this line are kept.`)}`]
       : [];
   return [
     ...paragraph(theme, 'faint', head, room, ' '),
@@ -202,7 +202,7 @@ function edgeRow({ theme, width, viewer, logs, keymap }: LogLinesOptions, edge: 
     edgeText(edge, filtered, 'back', keymap) ??
     (edge.state === 'reached'
       ? 'start of the log'
-      : `older lines: ${keymap.keyOf('up')} or ${keymap.keyOf('page-up')} ${filtered ? 'searches on' : 'loads them'}`);
+      : `older lines: ${keymap.keyOf('up')} or ${keymap.keyOf('page-up')} ${filtered ? 'searches them' : 'loads them'}`);
   const { across } = theme.frame(false);
   const shown = cut(text, width - 8, theme.glyphs.ellipsis);
   const line = `${across.repeat(2)} ${shown} ${across.repeat(Math.max(0, width - textWidth(shown) - 6))}`;

@@ -5,7 +5,7 @@ import { firstLogs, type LogsState, logSubject } from './state.ts';
 const keys = [
   { id: 'ban-line', keys: ['b'], title: 'Ban an address in the line' },
   { id: 'follow', keys: ['space', 'f'], title: 'Pause the logs, or follow them again', label: 'pause', find: true },
-  { id: 'enter-line', keys: ['enter'], title: 'Show the line in context; without a filter, the whole line', label: 'line' },
+  { id: 'enter-line', keys: ['enter'], title: 'Show the line in context or, without a filter, in full', label: 'line' },
   { id: 'whole-line', keys: ['V'], title: 'Show the whole line, with JSON formatted' },
   { id: 'next-found', keys: ['n'], title: 'Next match below' },
   { id: 'previous-found', keys: ['N'], title: 'Previous match above, also in older lines' },
@@ -20,7 +20,7 @@ const keys = [
   { id: 'next-mark', keys: ["'"], title: 'Next marked line' },
   { id: 'unmark', keys: ['M'], title: 'Clear all marks' },
   { id: 'copy-line', keys: ['y'], title: 'Copy the line or the marked lines', label: 'copy' },
-  { id: 'copy-full', keys: ['Y'], title: 'Copy them with time and service' },
+  { id: 'copy-full', keys: ['Y'], title: 'Copy the lines with time and service' },
   { id: 'save-logs', keys: ['W'], title: 'Save the shown or marked lines to a file', label: 'save', find: true },
 ] as const;
 

@@ -78,15 +78,15 @@ export function describeLog(parts: ConsoleParts, view: View): Spoken {
   const spoken = { ...options, width: view.width, height: spokenRows, focused: true, logs: { ...logs, wrap: true } };
   const { lines, status, notes, measured } = logLines(spoken);
   const shown = () => parts.commands.logActions.seen(measured);
-  const filter = filters.logs === '' ? [] : [`Filter ${filters.logs}, ${logs.hides ? 'hides other lines' : 'only highlights'}.`];
-  const head = [`Log of ${title || 'nothing'}.`, ...filter, [status, notes].filter(Boolean).join(', ')];
+  const filter = filters.logs === '' ? [] : [`Filter ${filters.logs} ${logs.hides ? 'hides other lines' : 'only highlights matches'}.`];
+  const head = [title === '' ? 'No log is shown.' : `Log of ${title}.`, ...filter, [status, notes].filter(Boolean).join(', ')];
   const entries = viewer.entries();
   const at = logs.at ? Math.max(0, positionOf(entries, logs.at.cursor)) : entries.length - 1;
   const entry = entryAt(entries, at);
   const said = !entry
     ? lines.map((line) => line.trim())
     : logs.whole !== undefined
-      ? ['The whole line.', ...wholeLines(entry, spoken).map((line) => line.trim())].filter(Boolean)
+      ? ['Whole line.', ...wholeLines(entry, spoken).map((line) => line.trim())].filter(Boolean)
       : entries
           .slice(Math.max(0, at - spokenRows + 1), at + 1)
           .map((each, index, all) => lineSentence(each, spoken, logs.at !== undefined && index === all.length - 1));

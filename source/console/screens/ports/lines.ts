@@ -97,7 +97,7 @@ export function componentPortsLines({ theme, width, snapshot }: View, component:
   if (inside.length > 0) {
     lines.push(
       '',
-      ` ${theme.paint('heading', 'Only inside its networks')}`,
+      ` ${theme.paint('heading', 'Only on container networks')}`,
       ...paragraph(theme, undefined, [...new Set(inside)].join(', '), width - 4, '   '),
     );
   }

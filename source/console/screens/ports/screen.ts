@@ -40,7 +40,7 @@ export const ports: Screen<'ports', (typeof keys)[number]['id']> = {
         const line = { theme, width, addressColumns: addressColumnsOf(all), several };
         const below = chosen ? wholeRow(isPortCut(chosen, line), portSentence(chosen, several), { theme, width, height }) : [];
         // The notes of the selected port are below the list, then those of the host, as far as they fit.
-        const conflictNotes = (chosen?.conflictWith ?? []).map((owner) => `${owner} uses the same port. Only one of them can have it.`);
+        const conflictNotes = (chosen?.conflictWith ?? []).map((owner) => `${owner} uses the same port. Only one of the two can use it.`);
         const notes = [chosen?.note ?? '', ...conflictNotes, ...snapshot.engines.flatMap(({ notes }) => notes)].map(cleanLine);
         const mostNotes = Math.max(height >= 8 ? 3 : 0, height - all.length - 1, below.length);
         for (const note of new Set(notes)) {

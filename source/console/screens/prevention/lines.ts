@@ -86,7 +86,7 @@ export function rowSentence(row: PreventionRow, nowMs: number): string {
 
 export function emptyLines(view: PreventionView | undefined, filter: string, look: PreventionLook, context: PreventionContext): string[] {
   const { theme, width } = context;
-  if (!view || view.state === 'asking') return [`  ${theme.paint('busy', 'Querying CrowdSec ...')}`];
+  if (!view || view.state === 'asking') return [`  ${theme.paint('busy', 'Querying CrowdSec...')}`];
   if (view.state === 'failed' && view.trouble) return troubleLines(view, context);
   if (filter !== '') return [`  ${cut(`Nothing matches "${filter}".`, width - 4)}`];
   if (look.tab === 'alerts') return ['  No alerts.'];
@@ -103,7 +103,7 @@ export function countsText(view: PreventionView | undefined, look: PreventionLoo
   const added = view.decisions.filter(({ origin }) => origin === 'cscli-import' || origin === 'console').length;
   const own = `${numberText(view.decisions.length - added)}${added > 0 ? ` and ${numberText(added)} imported` : ''}`;
   if (!look.shared) return `${own}, without shared lists`;
-  return view.shared === undefined ? `${own}, fetching shared lists` : `${own} and ${numberText(view.shared.length)} of shared lists`;
+  return view.shared === undefined ? `${own}, fetching shared lists` : `${own} and ${numberText(view.shared.length)} from shared lists`;
 }
 
 type SortKey = (row: PreventionRow) => number | string;

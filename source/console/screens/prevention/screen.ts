@@ -12,7 +12,7 @@ import * as lines from './lines.ts';
 import { openPrevention, watchPrevention } from './watch.ts';
 
 const keys = [
-  { id: 'ban-row', keys: ['b'], title: 'Ban the address of this row or another one', label: 'ban' },
+  { id: 'ban-row', keys: ['b'], title: 'Ban the address in this row, or another address', label: 'ban' },
   { id: 'unban-row', keys: ['x', 'delete'], title: 'Lift the ban', label: 'lift' },
   { id: 'show-alert', keys: ['enter'], title: 'Show the whole alert', label: 'alert' },
   { id: 'prevention-tab', keys: ['v', 'right', 'left'], title: 'Switch between decisions and alerts', label: 'other view' },
@@ -20,7 +20,7 @@ const keys = [
   { id: 'prevention-shared', keys: ['S'], title: 'Show or hide shared lists', label: 'shared lists' },
   { id: 'prevention-refresh', keys: ['R'], title: 'Query CrowdSec again now' },
   { id: 'copy-row', keys: ['y'], title: 'Copy the address' },
-  { id: 'prevention', keys: ['I'], context: 'everywhere', title: 'Show live alerts and decisions of CrowdSec', find: true },
+  { id: 'prevention', keys: ['I'], context: 'everywhere', title: 'Show live CrowdSec alerts and decisions', find: true },
 ] as const;
 
 type PreventionState = lines.PreventionLook & ListCursor & { engineName: string | undefined };

@@ -50,7 +50,7 @@ const secondsLeftOf = ({ secretUntilMs }: RunView, nowMs: number) => Math.max(0,
 function secretLines({ label, value, secondsLeft, code }: ShownSecret, theme: Theme, room: number, style: SecretStyle): string[] {
   const head = [...paragraph(theme, 'strong', label, room), ''];
   const hidden = theme.glyphs.mask.repeat(8);
-  if (value === '') return [...head, hidden, '', ...paragraph(theme, 'faint', 'Masked. Run it again to show it.', room)];
+  if (value === '') return [...head, hidden, '', ...paragraph(theme, 'faint', 'Masked. Run the operation again to show it.', room)];
   const left = `${Math.min(secondsLeft, style.secondsLeft)} s`;
   return [
     ...head,
@@ -107,7 +107,7 @@ export function codeScreen(
     size.columns <= columns && size.rows < rows
       ? codeBlocks(code, theme, run.codeSwapped)
       : wrap(
-          `The QR code needs ${size.columns} x ${size.rows + 1} characters, and this terminal has ${columns} x ${rows}. Make the terminal larger, or press ${keymap.keyOf('save-code')} to save the code to a file.`,
+          `The QR code needs ${size.columns} x ${size.rows + 1} characters, but this terminal has ${columns} x ${rows}. Make the terminal larger, or press ${keymap.keyOf('save-code')} to save the code to a file.`,
           Math.min(columns - 4, 70),
         );
   const across = Math.max(...body.map(styledWidth));
@@ -303,7 +303,7 @@ export function progressText(run: RunView, theme: Theme): string {
   if (!progress) return '';
   if (run.progress.length > 1) {
     const fraction = run.progress.reduce((sum, each) => sum + (each.fraction ?? 0), 0) / run.progress.length;
-    return `${run.progress.length} at once, ${Math.round(fraction * 100)} % ${progressBar(fraction, theme, 12)}`;
+    return `${run.progress.length} in parallel, ${Math.round(fraction * 100)} % ${progressBar(fraction, theme, 12)}`;
   }
   if (progress.fraction === undefined) return cleanLine(progress.label);
   return `${cleanLine(progress.label)} ${progressBar(progress.fraction, theme, 12)} ${Math.round(progress.fraction * 100)} %`;

@@ -15,7 +15,7 @@ import { type Column, listRow, type RowSpace, tableHeading, tableRow, wholeRow }
 import { openTriage, type TriageRow, type TriageView, watchTriage } from './watch.ts';
 
 const keys = [
-  { id: 'decide-row', keys: ['d', 'enter'], title: 'Record a decision for the package of this row', label: 'decide' },
+  { id: 'decide-row', keys: ['d', 'enter'], title: 'Record a decision for the package in this row', label: 'decide' },
   { id: 'undecide-row', keys: ['x', 'delete'], title: 'Withdraw the decision', label: 'withdraw' },
   { id: 'triage-shows', keys: ['v'], title: 'Show all, undecided or overdue findings', label: 'other view' },
   { id: 'import-report', keys: ['i'], title: 'Import a scanner report', label: 'import' },
@@ -66,7 +66,7 @@ export const triage: ListScreen<'triage', (typeof keys)[number]['id'], TriageSta
         const at = list.at();
         return {
           title: `Vulnerabilities${counts === '' ? '' : ` ${counts}`}`,
-          below: shows === 'all' ? '' : `${shows} alone`,
+          below: shows === 'all' ? '' : `only ${shows === 'late' ? 'overdue' : shows}`,
           ...drawList(view, {
             rows: rows(),
             at,
@@ -82,7 +82,8 @@ export const triage: ListScreen<'triage', (typeof keys)[number]['id'], TriageSta
         const { shows } = look();
         const row = list.chosen();
         const reported = [...scannerStates(snapshot.components).map(({ text }) => cleanLine(text)), ...watch.view().remarks];
-        const head = [`Vulnerabilities ${triageCounts(watch.view())}${shows === 'all' ? '' : `, ${shows} alone`}.`, ...reported].join(' ');
+        const only = shows === 'all' ? '' : `, only ${shows === 'late' ? 'overdue' : shows}`;
+        const head = [`Vulnerabilities ${triageCounts(watch.view())}${only}.`, ...reported].join(' ');
         const total = rows().length;
         const lines = row ? [`${list.at() + 1} of ${total}: ${triageSentence(row, nowMs)}`] : emptyLines(view).map((line) => line.trim());
         return { lines: [head, ...lines], page: { height: spokenRows, total } };
@@ -195,7 +196,7 @@ function triageSentence({ one }: TriageRow, nowMs: number): string {
     one.band,
     one.score === undefined ? '' : `CVSS ${one.score.toFixed(1)}`,
     one.id,
-    `in ${one.package} of ${one.subject}`,
+    `in ${one.package} (${one.subject})`,
     one.fixedIn === '' ? 'no fix yet' : `fixed in ${one.fixedIn}`,
     dueText(one, nowMs),
     one.title,
@@ -212,7 +213,7 @@ function triageEmpty(view: TriageView, filter: string, shows: TriageShows, impor
   if (view.state === 'reading') return [`  ${theme.paint('busy', 'Reading ...')}`];
   if (view.trouble) return paragraph(theme, 'error', `${view.trouble.message} ${view.trouble.remedy}`, width - 4, '  ');
   if (!view.hasScans) {
-    const advice = `No reports yet: ${importKey} imports one from Trivy, Grype, OpenVAS or in SARIF format.`;
+    const advice = `No reports yet. ${importKey} imports a Trivy, Grype, OpenVAS or SARIF report.`;
     return paragraph(theme, undefined, advice, width - 4, '  ');
   }
   if (filter !== '') return [`  ${cut(`Nothing matches "${filter}".`, width - 4)}`];

@@ -44,7 +44,7 @@ export function watchTriage(source: TriageSource | undefined) {
   async function read(): Promise<void> {
     const mine = ++reading;
     try {
-      if (!source) throw new Fault('refused.triage', 'It cannot be shown here.', 'Run it as a command.');
+      if (!source) throw new Fault('refused.triage', 'Vulnerabilities cannot be shown here.', 'Run: quarterdeck vulnerabilities list');
       const { all, hasScans, remarks = [] } = await source.read();
       // Loaded only for operators who open this screen.
       const [{ isLate, isUndecided }, { keyOf }] = await Promise.all([
