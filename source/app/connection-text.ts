@@ -11,7 +11,7 @@ export function engineText({ engine }: EngineView): string {
 }
 
 /**
- * Returns `ssh 12 ms`, `connecting`, `asks you`, `asleep, retry in 7 s` or `refused`; for an engine of this machine, only its problem.
+ * Returns `ssh 12 ms`, `connecting`, `waiting for you`, `asleep, retry in 7 s` or `refused`; for an engine of this machine, only its problem.
  * `retry` adds the time of the next attempt, in seconds.
  */
 export function connectionText(
@@ -27,7 +27,9 @@ export function connectionText(
   switch (connection?.state) {
     case undefined:
       if (link.state === 'connected') return { text: '', severity: 'ok' };
-      return link.state === 'away' ? { text: `away${again(link.retryAtMs)}`, severity: 'error' } : { text: link.state, severity: 'busy' };
+      return link.state === 'away'
+        ? { text: `unreachable${again(link.retryAtMs)}`, severity: 'error' }
+        : { text: link.state, severity: 'busy' };
     case 'connected': {
       const ssh = connection.roundTripMs === undefined ? 'ssh' : `ssh ${connection.roundTripMs} ms`;
       if (link.state === 'away') return { text: `${ssh}, engine unreachable`, severity: 'error' };
@@ -36,12 +38,12 @@ export function connectionText(
     case 'connecting':
       return { text: 'connecting', severity: 'busy' };
     case 'asking':
-      return { text: 'asks you', severity: 'warning' };
+      return { text: 'waiting for you', severity: 'warning' };
     case 'refused':
       return { text: 'refused', severity: 'error' };
     case 'asleep':
     case 'away':
-      return { text: `${connection.state}${again(connection.retryAtMs)}`, severity: 'error' };
+      return { text: `${connection.state === 'away' ? 'unreachable' : 'asleep'}${again(connection.retryAtMs)}`, severity: 'error' };
   }
 }
 

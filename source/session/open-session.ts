@@ -165,7 +165,7 @@ export function openSession({ flow, operator, policy, journal, audit, about, sub
       outcome = { thrown };
     } finally {
       // From here on a grant that was kept gives no access.
-      ended.abort(new Fault('refused.grantEnded', `The action "${id}" has ended.`, 'Request a separate grant.'));
+      ended.abort(new Fault('refused.grantEnded', `The action "${id}" has ended.`, 'This is a bug in Quarterdeck. Please report it.'));
     }
     if (afterwards) {
       const ownSignal = AbortSignal.timeout(afterwardsLimitMs);

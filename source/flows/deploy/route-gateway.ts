@@ -80,14 +80,14 @@ export async function gatewayOf(scope: EngineScope, input: FlowInput, present: s
     throw new Fault('refused.noGateway', message, `Deploy a gateway: quarterdeck deploy ${gatewayIds(scope)[0] ?? 'vpn-client-gateway'}`);
   }
   const id =
-    found.length === 1 || !session.attended
+    found.length === 1
       ? found[0]?.id
       : await session.ask.choice({
-          id: 'gateway',
+          id: 'through',
           label: 'Gateway',
           choices: found.map((one) => ({ value: one.id, label: one.id, detail: one.state.label })),
         });
-  if (id === undefined) throw new Error('one was found');
+  if (id === undefined) throw new Error('no gateway was selected');
   const left = await leftGateway(scope, id);
   const container = left.deployed.facts.containers.find((one) => serviceOf(one) === left.service);
   if (container?.state !== 'running')

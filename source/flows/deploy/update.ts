@@ -114,7 +114,7 @@ function unfetched({ ready: { plan }, fetched }: PlannedUpdate): UncheckedImage[
 function withNotes(ready: ReadyPlan, fetched: readonly string[]): ReadyPlan {
   const { facts } = ready;
   const { notes = [], steps = [] } = facts.entry.upgrade ?? {};
-  const unknown = fetched.map((image) => `To check for a newer ${cleanLine(image)}, the image is pulled.`);
+  const unknown = fetched.map((image) => `${cleanLine(image)} is pulled to check for a newer image.`);
   const more = [...unknown, ...notes, ...steps.map((step) => `Step: ${upgradeStepText(step)}`)];
   return { ...ready, plan: { ...ready.plan, notes: [...ready.plan.notes, ...more] } };
 }

@@ -30,7 +30,7 @@ export async function promptNewPassword(session: Session, label: string, sends: 
     await session.ask.secret({
       id: 'password-again',
       label: 'Repeat the password',
-      check: (text) => (text === value ? undefined : 'The passwords do not match. Type the first one again, or press Esc to cancel.'),
+      check: (text) => (text === value ? undefined : 'The passwords do not match. Type the first one again, or cancel.'),
     });
   }
   return { value, madeUp: false };

@@ -22,7 +22,7 @@ export const ssoAdd: Procedure = async (session, input, context) => {
     return dryRunOf(session, would, `the users of ${open.id} were not changed.`);
   }
   const there = open.users.user(person.name);
-  const label = there ? `Current password of ${person.name} (already in the file)` : `Password of ${person.name}`;
+  const label = there ? `${person.name} already exists. Current password` : `Password of ${person.name}`;
   const password = await unlessCancelled(session, left, () =>
     promptNewPassword(session, label, `The hash of the password is written to ${open.file.shown}.`),
   );

@@ -270,7 +270,7 @@ export const meshExpireKey = onMesh(async (access, session, input) => {
     if (!key) {
       throw new Fault(
         'usage.key',
-        `No pre-auth key has the number "${cleanLine(wanted)}".`,
+        `No pre-auth key has the ID "${cleanLine(wanted)}".`,
         valid.length > 0 ? `Valid keys: ${valid.map(({ id }) => id).join(', ')}.` : 'There are no valid keys.',
       );
     }

@@ -98,7 +98,7 @@ async function goThrough(session: Session, access: MeshAccess, first: string | u
           id: `node${step}`,
           fresh: true,
           label: labelOfList(nodes),
-          help: done.length > 0 ? 'Esc exits.' : 'Esc exits without changes.',
+          help: done.length > 0 ? 'Cancel to exit.' : 'Cancel to exit without changes.',
           choices: choicesOf(nodes),
           ...(last !== undefined && { initial: last }),
         }),

@@ -127,7 +127,7 @@ async function askBindPassword(
     id: 'bind-password',
     label: `Password of ${cleanLine(dn)}`,
     help: name === undefined ? 'Password of this user.' : 'Leave empty to use the stored password. To log in as another user, pass --bind.',
-    check: (text) => (text === '' && name === undefined ? 'Enter the password, or press Esc to cancel.' : undefined),
+    check: (text) => (text === '' && name === undefined ? 'Enter the password, or cancel.' : undefined),
   });
   if (typed !== '' || name === undefined) return { password: typed, isKept: false };
   const kept = await (await context.vault(session)).read(name, session.signal);

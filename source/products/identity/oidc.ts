@@ -104,7 +104,7 @@ export const tokenInspect: Procedure = async (session, input, context) => {
       id: 'token',
       label: 'Token',
       help: 'Three parts separated by dots. The token is checked locally, and neither sent nor stored.',
-      check: (text) => (text.trim() === '' ? 'Paste a token, or press Esc to cancel.' : undefined),
+      check: (text) => (text.trim() === '' ? 'Paste a token, or cancel.' : undefined),
     }),
   );
   const token = typed.trim().replace(/^bearer\s+/i, '');

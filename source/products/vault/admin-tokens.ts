@@ -17,7 +17,7 @@ const periodSeconds = 32 * 24 * 3600;
 const madeStep = 'made';
 
 export const vaultAdmin: Procedure = async (session, input, context) => {
-  requirePerson(session, 'Cannot prompt without a terminal: the new token must be shown.', 'Run the command in a terminal.');
+  requirePerson(session, 'A terminal is required, because the new token is shown only once.', 'Run the command in a terminal.');
   const vault = await openVaultOf(session, input, context);
   const { component, endpoint } = vault;
   const typed = await session.ask.text({
@@ -78,7 +78,7 @@ async function revokeLost(session: Session, access: VaultAccess): Promise<void> 
 const begunStep = 'begun';
 
 export const vaultRoot: Procedure = async (session, input, context) => {
-  requirePerson(session, 'Cannot prompt without a terminal: the new root token must be shown.');
+  requirePerson(session, 'A terminal is required, because the new root token is shown only once.');
   const vault = await openVaultOf(session, input, context);
   if (session.dryRun) {
     const { threshold, shares } = vault.status;

@@ -19,7 +19,7 @@ export const initialise: Procedure = async (session, input, context) => {
   const vault = await vaultOf(session, input, context);
   const { component, manager, status } = vault;
   if (status.initialized) return initialisedAlready(session, component.id);
-  requirePerson(session, 'Cannot prompt without a terminal: the key shares must be shown.');
+  requirePerson(session, 'A terminal is required, because the key shares are shown only once.');
   const counts = await promptCounts(session);
   const sealing = await askReady(session, input, counts, component.id);
   // For any seal except Shamir's they are recovery shares.

@@ -166,4 +166,4 @@ function dataOf({ isRoot: _, ...facts }: TokenFacts): object {
   return facts;
 }
 
-const filled = (text: string) => (text.trim() === '' ? 'Enter a value, or press Esc to cancel.' : undefined);
+const filled = (text: string) => (text.trim() === '' ? 'Enter a value, or cancel.' : undefined);

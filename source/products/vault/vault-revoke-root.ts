@@ -91,7 +91,7 @@ async function otherAdmin({ session, component, endpoint }: FlowVault, root: Tok
       help: byShares
         ? 'The token is tested before anything is revoked. Leave empty to rely on the key shares, which can create a root token without a login.'
         : 'The token is tested before anything is revoked. This server cannot create a root token without a login, so without other access you are locked out permanently.',
-      check: (text) => (text.trim() === '' && !byShares ? 'Enter a token, or press Esc to cancel.' : undefined),
+      check: (text) => (text.trim() === '' && !byShares ? 'Enter a token, or cancel.' : undefined),
     })
   ).trim();
   if (token === '') return { evidence: 'the key shares, which can create a root token without a login' };

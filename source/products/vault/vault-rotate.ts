@@ -12,7 +12,7 @@ const begunStep = 'begun';
 const provingStep = 'proving';
 
 export const vaultRotate: Procedure = async (session, input, context) => {
-  requirePerson(session, 'Cannot prompt without a terminal: the new shares must be shown.');
+  requirePerson(session, 'A terminal is required, because the new shares are shown only once.');
   const vault = await openVaultOf(session, input, context);
   const { component, endpoint, manager, status } = vault;
   const recovery = status.recoverySeal;
@@ -219,7 +219,7 @@ async function proveTyped(session: Session, rotation: ShareRotation, { threshold
     const typed = await session.ask.secret({
       id: 'new-share',
       label: `New key share ${at + 1} of ${threshold}`,
-      help: `Sends PUT /v1/${rotation.path}/verify. The previous shares are valid until the last one is entered; press Esc to quit.`,
+      help: `Sends PUT /v1/${rotation.path}/verify. The previous shares are valid until the last one is entered.`,
       check: (text) => shareProblem(text, { threshold, shares }, given),
     });
     given.add(shareNumber(typed.trim()));

@@ -230,7 +230,7 @@ async function askValues(session: Session, keys: readonly string[]): Promise<Rec
     const value = await session.ask.secret({
       id: `value-${key}`,
       label: `Value of ${shown}`,
-      check: (text) => (text === '' ? 'Enter a value, or press Esc to cancel.' : undefined),
+      check: (text) => (text === '' ? 'Enter a value, or cancel.' : undefined),
     });
     if (session.attended) {
       await session.ask.secret({

@@ -113,7 +113,7 @@ export const adminToken: Procedure = async (session, input, context) => {
   if (!session.attended && !session.dryRun) {
     throw new Fault(
       'refused.unattended',
-      'Cannot prompt without a terminal: the new token must be shown.',
+      'A terminal is required, because the new token is shown only once.',
       `Run the command in a terminal, or let Quarterdeck store a new token: quarterdeck secrets rotate ${id} ${tokenVariable}`,
     );
   }

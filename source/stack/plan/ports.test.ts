@@ -70,7 +70,7 @@ describe('the conflict sets of the specification', () => {
         const [conflict] = portConflicts([planned(id, exposure, port, protocol, to === undefined)], taken, [...everything, ...moved]);
         expect(conflict?.users.map(({ owner }) => owner)).toContain(first?.id);
         expect(conflict?.proposal).toBe(to);
-        if (to === undefined) expect(conflict?.advice).toContain('cannot move');
+        if (to === undefined) expect(conflict?.advice).toContain('cannot be changed');
         taken.push(use(id, exposure, to ?? port, protocol));
       }
     },

@@ -80,8 +80,8 @@ export function portConflicts(
     if (port.fixed) {
       // port-conflicts.md: servers of one protocol replace each other.
       const advice = users.every(({ fixed }) => fixed)
-        ? `${owners} ${several ? 'serve' : 'serves'} the same purpose. Use only one of these components, or bind one to a separate address. Clients expect this port, so it cannot move.`
-        : `Stop ${owners}, or bind one of the components to a separate address. Clients expect this port, so it cannot move.`;
+        ? `${owners} ${several ? 'serve' : 'serves'} the same purpose. Use only one of these components, or bind one to a separate address. Clients expect this port, so it cannot be changed.`
+        : `Stop ${owners}, or bind one of the components to a separate address. Clients expect this port, so it cannot be changed.`;
       return [{ port, users, proposal: undefined, advice }];
     }
     const proposal = freePort(port.host, (number) =>

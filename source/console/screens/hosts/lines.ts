@@ -50,7 +50,7 @@ function engineLine(engineView: EngineView, columns: number, engineColumns: numb
   const skew = clockText(engineView);
   return [
     `${theme.paint(severity, theme.glyphs.severity[severity])} ${pad(cleanLine(engineView.name), columns, 'left', theme.glyphs.ellipsis)}`,
-    theme.paint(severity, pad(state, 24)),
+    theme.paint(severity, pad(state, 27)),
     pad(knownEngine(engineView), engineColumns, 'left', theme.glyphs.ellipsis),
     upText(engineView, components),
     skew === '' ? '' : theme.paint('warning', skew),
@@ -79,7 +79,7 @@ export function engineFactsOf(
   const skew = clockText(engineView).replace(/^clock /, '');
   const facts: [string, string][] = [
     ['connection', destination === undefined ? 'this machine' : `ssh ${destination}`],
-    ['since', `${state} for ${durationText(nowMs - (connection ?? link).sinceMs)}`],
+    ['state', `${state} for ${durationText(nowMs - (connection ?? link).sinceMs)}`],
     ['engine', engine.kind === undefined ? '' : whole],
     ['clock', skew && `${skew} of this machine; ages use the local clock`],
     ['problem', trouble?.message ?? ''],

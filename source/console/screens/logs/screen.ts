@@ -8,7 +8,7 @@ const keys = [
   { id: 'enter-line', keys: ['enter'], title: 'Show the line in context or, without a filter, in full', label: 'line' },
   { id: 'whole-line', keys: ['V'], title: 'Show the whole line, with JSON formatted' },
   { id: 'next-found', keys: ['n'], title: 'Next match below' },
-  { id: 'previous-found', keys: ['N'], title: 'Previous match above, also in older lines' },
+  { id: 'previous-found', keys: ['N'], title: 'Previous match, including in older lines' },
   { id: 'hiding', keys: ['*'], title: 'Hide other lines, or only highlight matches', find: true },
   { id: 'wrap', keys: ['w'], title: 'Wrap or truncate long lines', label: 'wrap', find: true },
   { id: 'scroll-right', keys: ['l', 'right'], title: 'Scroll long lines to the right' },

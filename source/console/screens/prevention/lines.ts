@@ -90,7 +90,7 @@ export function emptyLines(view: PreventionView | undefined, filter: string, loo
   if (view.state === 'failed' && view.trouble) return troubleLines(view, context);
   if (filter !== '') return [`  ${cut(`Nothing matches "${filter}".`, width - 4)}`];
   if (look.tab === 'alerts') return ['  No alerts.'];
-  return [look.shared ? '  No active bans.' : '  No active bans, except from shared lists.'];
+  return [look.shared ? '  No active bans.' : '  No active bans, excluding shared lists.'];
 }
 
 export function troubleLines({ trouble }: PreventionView, { theme, width }: RowSpace): string[] {

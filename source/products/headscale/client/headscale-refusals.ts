@@ -26,7 +26,7 @@ const meanings: readonly { says: RegExp; code?: FaultCode; message: string; reme
   { says: /user not found/i, message: 'the user does not exist', remedy: 'List users: quarterdeck mesh users COMPONENT' },
   {
     says: /registration cache|no pending auth session|node not found in cache/i,
-    message: 'no node is waiting with this key, because it expired, was used, or the control server was restarted',
+    message: 'no node is waiting with this key: it expired or was already used, or the control server was restarted',
     remedy: 'Log in on the node again, and use the new key that the node shows.',
   },
   {

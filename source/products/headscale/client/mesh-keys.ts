@@ -16,7 +16,7 @@ export function apiKeyPrefix(key: string): string | undefined {
 
 export function apiKeyProblem(text: string): string | undefined {
   const key = text.trim();
-  if (key === '') return 'Type an API key, or press Esc to cancel.';
+  if (key === '') return 'Type an API key, or cancel.';
   if (key.startsWith('hskey-auth-')) return 'This is a pre-auth key, which only nodes use. The console requires an API key.';
   if (/\*{3}$/.test(key)) return 'This is a key prefix. The full key was shown once, when it was created.';
   if (apiKeyPrefix(key) !== undefined) return undefined;
@@ -52,7 +52,7 @@ export function registrationKeyOf(text: string): string | undefined {
 }
 
 export function registrationProblem(text: string): string | undefined {
-  if (text.trim() === '') return 'Paste the registration that the client shows, or press Esc to cancel.';
+  if (text.trim() === '') return 'Paste the registration that the client shows, or cancel.';
   if (registrationKeyOf(text) !== undefined) return undefined;
   return /hskey-auth-/.test(text)
     ? 'This is a pre-auth key; nodes that use it join without registration.'

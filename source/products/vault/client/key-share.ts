@@ -17,7 +17,7 @@ export function shareProblem(
   given: ReadonlySet<number | undefined>,
 ): string | undefined {
   const share = text.trim();
-  if (share === '') return 'Type a key share, or press Esc to cancel.';
+  if (share === '') return 'Type a key share, or cancel.';
   if (/^-----BEGIN PGP/.test(share)) return sealedForHolder;
   const bytes = decoded(share);
   if (!bytes) return 'This is neither hex nor base64. Copy the whole share again.';
