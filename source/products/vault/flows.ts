@@ -64,7 +64,7 @@ export const vaultFlows = [
       verb: 'vault logout',
       title: 'Log out of the secrets manager',
       summary:
-        'Revokes the token stored by quarterdeck vault login, and deletes it. A root token is only deleted, not revoked, because it may be the last one with full access.',
+        'Revokes the stored token and deletes it. A root token is only deleted, not revoked, because it may be the last one with full access.',
       ...resumable('operate'),
       load: async () => (await import('./vault-login.ts')).vaultLogout,
     },
@@ -120,7 +120,7 @@ export const vaultFlows = [
       verb: 'vault delete',
       title: 'Delete a path in the secrets manager',
       summary:
-        'Deletes the newest version of a path, or the specified versions; quarterdeck vault undelete restores them. In an engine without versions, all keys of the path are lost, and confirmation is required.',
+        'Deletes the newest version of a path, or the specified versions. To restore them: quarterdeck vault undelete COMPONENT. In an engine without versions, all keys of the path are lost, and confirmation is required.',
       ...resumable('operate'),
       usage: '[PATH]',
       flags: versionFlag,

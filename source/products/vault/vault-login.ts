@@ -88,7 +88,7 @@ async function keep({ session, context, component }: FlowVault, token: string, f
     label: facts.isRoot ? 'Store this root token' : 'Store the token for later commands',
     help: facts.isRoot
       ? 'A root token has all permissions and never expires: anyone with access to the secret store has full access. Prefer an admin token, and revoke the root token.'
-      : 'The token is saved to the secret store; quarterdeck vault logout revokes and deletes it.',
+      : `The token is saved to the secret store; quarterdeck vault logout ${component.id} revokes and deletes it.`,
     choices: [
       { value: 'no', label: 'No', detail: 'you enter the token again when needed' },
       { value: 'yes', label: 'Store', detail: lifeOf(facts) },

@@ -71,7 +71,7 @@ export async function tokenFor(
     typed = await vault.session.ask.secret({
       id,
       label: label ?? `Token for ${name}`,
-      help: `The token requires ${may}, and is not stored. Leave empty to use the token stored by quarterdeck vault login.${next === '' ? '' : ` ${next}`}`,
+      help: `The token requires ${may}. The entered token is not stored. Leave empty to use the token stored by quarterdeck vault login ${name}.${next === '' ? '' : ` ${next}`}`,
     });
   } catch (thrown) {
     // An unattended session uses the stored token.
