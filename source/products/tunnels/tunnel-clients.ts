@@ -265,7 +265,7 @@ function askPassword(session: Session): Promise<string> {
   return session.ask.secret({
     id: 'password',
     label: 'Web UI password',
-    help: 'Sent only over loopback, to log in, and not stored.',
+    help: 'Sent only over loopback or TLS, and not stored.',
     check: (text) => (text === '' ? 'Enter the password.' : undefined),
   });
 }

@@ -180,7 +180,7 @@ export const vaultFlows = [
       verb: 'vault snapshot',
       title: 'Save a snapshot of the secrets manager',
       summary:
-        'Creates a snapshot of the integrated storage, verifies the checksums, and saves the snapshot to a file readable only by you. The snapshot is encrypted, and a restore requires the current key shares.',
+        'Creates a snapshot of the integrated storage, verifies the checksums, and saves the snapshot to a file readable only by you. The snapshot is encrypted, and a restore requires the current key shares or auto-unseal.',
       ...resumable('reveal'),
       usage: '[FILE]',
       load: async () => (await import('./vault-snapshot.ts')).vaultSnapshot,

@@ -150,7 +150,7 @@ async function factsOf({ session, component, endpoint }: FlowVault, token: strin
   const rows = {
     name: facts.displayName,
     policies: facts.policies.join(', '),
-    life: `${lifeOf(facts)}${facts.ttlSeconds > 0 ? renewal : ''}`,
+    validity: `${lifeOf(facts)}${facts.ttlSeconds > 0 ? renewal : ''}`,
     'created by': `${facts.path}${facts.orphan ? '' : ', and is revoked together with its parent token'}`,
     accessor: facts.accessor,
   };

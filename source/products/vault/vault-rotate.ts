@@ -78,7 +78,7 @@ async function beginRotation(
       await proveTyped(session, rotation, status);
       return 'proved';
     }
-    if (chosen === 'leave') throw new Fault('interrupted.cancelled', 'The rotation was not changed.', 'Contact the user who started it.');
+    if (chosen === 'leave') throw new Fault('interrupted.cancelled', 'Nothing was changed.', 'Contact the user who started the rotation.');
     await cancelCeremony(session, rotation, { id: 'drop', nonce: status.nonce });
   }
   const counts = await promptCounts(session, now);
