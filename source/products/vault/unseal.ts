@@ -67,7 +67,7 @@ async function startOver({ session, manager, status }: Attempt): Promise<SealSta
   const chosen = await session.ask.choice({
     id: 'attempt',
     label: `${status.progress} of ${status.threshold} shares were already entered`,
-    help: 'Other holders may be entering their shares now. Anyone who can reach the port can start an attempt, so discard an attempt that you do not know.',
+    help: 'Other holders may be entering their shares now. Anyone who can reach the port can start an attempt, so discard the shares of an unknown attempt.',
     choices: [
       { value: 'continue', label: 'Continue' },
       { value: 'reset', label: 'Discard the shares and start over', detail: 'all shares must be entered again' },
