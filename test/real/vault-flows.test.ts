@@ -57,7 +57,7 @@ describeUnless(missing, 'the procedures of the secrets manager on a real OpenBao
   });
 
   test('sealed with a token; a restart in the middle of unsealing is waited for', async () => {
-    expect((await fixture.run('seal', new Holders(root()))).message).toBe('vault is sealed.');
+    expect((await fixture.run('seal', new Holders(root()))).message).toBe('Sealed vault.');
     const restarted = async () => {
       await server.restart();
       return share(1);
@@ -171,7 +171,7 @@ describeUnless(missing, 'the procedures of the secrets manager on a real OpenBao
     await fixture.run('vault-snapshot', new Holders(root()), { words: [file] });
     await fixture.ask('PUT', 'legacy/router', { password: 'written since' });
     expect((await fixture.run('vault-restore', new Holders(root()), { words: [file], options: { before } })).message).toContain(
-      'It is unsealed.',
+      'The server is unsealed.',
     );
     await leads();
     expect((await fixture.ask('GET', 'legacy/router'))['data']).toEqual({ password: 'of the snapshot' });
@@ -246,7 +246,7 @@ describeUnless(missing, 'the procedures of the secrets manager on a real OpenBao
       await expect.poll(node, { timeout: 60_000 }).toMatchObject({ initialized: true, sealed: true, t: 2, n: 4 });
       await fixture.run('seal', new Holders(root()));
       const { message, data } = await fixture.run('unseal', new Holders({ share: [...shares(2)] }), {}, 'sealed');
-      expect(message).toBe('vault is unsealed. Unsealed too: nas2.');
+      expect(message).toBe('vault is unsealed. Also unsealed: nas2.');
       expect(data).toMatchObject({ nodes: [{ host: 'nas2', sealed: false }] });
       expect(await node()).toMatchObject({ sealed: false });
     } finally {
@@ -333,7 +333,7 @@ describeUnless(missing, 'a real OpenBao that opens itself', () => {
 
   test('recovery shares are handed out; sealed by hand it is opened with them, and by a restart', async () => {
     const holders = new Holders({ shares: '3', threshold: '2' });
-    expect((await fixture.run('initialise', holders, {}, 'not initialised')).message).toContain('It is unsealed.');
+    expect((await fixture.run('initialise', holders, {}, 'not initialised')).message).toContain('The server is unsealed.');
     const { 'Root token': token = '', ...made } = holders.seen;
     expect(Object.keys(made)).toEqual([1, 2, 3].map((number) => `Recovery share ${number} of 3`));
     const leads = () => expect.poll(async () => (await fixture.ask('GET', 'sys/health')).status, { timeout: 60_000 }).toBe(200);

@@ -378,7 +378,7 @@ describe('an age file', () => {
   test('a secret key is no recipient', async () => {
     await keep(password, marked);
     await expect(run('secrets-export', [join(fixture.folder, 'x')], { to: ['AGE-SECRET-KEY-1ABC'] })).rejects.toMatchObject({
-      message: 'This is a secret key. Pass the public key to --to.',
+      message: 'The value of --to is a secret key. Pass the public key.',
     });
   });
 

@@ -60,7 +60,7 @@ export const meshUsers = onMesh(async ({ client, target }, session) => {
     NODES: (one) => String(one.nodes),
     'VALID KEYS': (one) => String(one.keys),
     CALLED: ({ user }) => user.displayName,
-    MAIL: ({ user }) => user.email,
+    EMAIL: ({ user }) => user.email,
     FROM: ({ user }) => user.provider,
     SINCE: ({ user }) => dateText(user.createdMs),
     NUMBER: ({ user }) => user.id,

@@ -59,7 +59,7 @@ export const caIssue: Procedure = async (session, input, context) => {
   if (made === undefined)
     return { message: `${file} already exists and is valid for these names.`, data: { certificate: file, key: keyFile, names } };
   return {
-    message: `Issued a certificate for ${first}, valid until ${cleanLine(made)}: ${file}, key ${keyFile}. To renew it, run the same command before then.`,
+    message: `Issued a certificate for ${first}, valid until ${cleanLine(made)}: ${file}, key ${keyFile}. To renew the certificate, run the same command before that date.`,
     data: { certificate: file, key: keyFile, names, until: made },
   };
 };

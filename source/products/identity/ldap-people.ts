@@ -27,7 +27,7 @@ export const ldapUsers: Procedure = async (session, input, context) => {
   );
   try {
     const people = await directory.people(base);
-    showList(session, people, { USER: ({ uid }) => uid, NAME: ({ name }) => name, MAIL: ({ mail }) => mail, ENTRY: ({ dn }) => dn });
+    showList(session, people, { USER: ({ uid }) => uid, NAME: ({ name }) => name, EMAIL: ({ mail }) => mail, ENTRY: ({ dn }) => dn });
     return { message: `${id} has ${countText(people.length, 'user')} below ${cleanLine(base)}.`, data: { base, people } };
   } finally {
     await directory.close();

@@ -17,7 +17,7 @@ import { checkDiscovery, checkKeys, discoverySuffix } from './client/oidc-provid
 import { claimRows, inspectToken, readToken } from './client/token-inspector.ts';
 
 export const oidcCheck: Procedure = async (session, input, context) => {
-  const [word] = wordsUpTo(1, input, { takes: 'Check one realm or application at a time', remedy: 'Run it once for each.' });
+  const [word] = wordsUpTo(1, input, { takes: 'Check one realm or application at a time', remedy: 'Run the command once for each.' });
   const { component, entry, api, target } = await apiComponentOf(session, input, context, { name: 'oidc', what: 'OIDC provider' });
   const path = await documentPath(session, entry, word);
   const endpoint = httpEndpointOf(target, api.port ?? 'web');

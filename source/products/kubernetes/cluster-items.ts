@@ -172,7 +172,7 @@ async function dryRunResult({ api, session, facts }: ClusterChecklist, node: str
   const refused = (await dryRunDrain(api, plan.evicted, session.signal)).map(({ pod, why }) => `${pod}: ${why}`);
   const lost = [
     ...lossesOf(plan),
-    ...(facts.nodes.length === 1 && plan.evicted.length > 0 ? ['only node, so evicted pods stay pending until it is ready'] : []),
+    ...(facts.nodes.length === 1 && plan.evicted.length > 0 ? ['the only node, so evicted pods wait until this node is ready'] : []),
   ];
   const evidence = [...refused, ...lost];
   const moved = `${countText(plan.evicted.length, 'pod')} to move`;

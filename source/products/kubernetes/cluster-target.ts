@@ -63,7 +63,7 @@ async function askPlugin(session: Session, { engineName }: FlowInput, flowContex
       ],
       initial: 'run',
     });
-    if (answer === 'leave') throw new Fault('interrupted.cancelled', 'Nothing was run.', 'Use another context.');
+    if (answer === 'leave') throw new Fault('interrupted.cancelled', 'The credential plugin was not run.', 'Use another context.');
   }
   const credentials = await session.act({
     id: 'plugin',

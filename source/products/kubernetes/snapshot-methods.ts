@@ -206,7 +206,7 @@ async function observeState(checklist: ClusterChecklist, { name, nodeExec }: Sna
   const { signal } = checklist.session;
   const { database, token } = sqliteState;
   const byHand = `Stop k3s on ${name || 'the server'} and copy ${database.replace('/state.db', '')} and ${token}, or back up the external database. Then skip this item with the location of the backup as the reason.`;
-  if (!nodeExec) return blocked('cannot be checked from here, because the state is in SQLite or in an external database', byHand);
+  if (!nodeExec) return blocked('cannot be checked from this machine, because the state is in SQLite or in an external database', byHand);
   if (!(await hasSqlite(nodeExec, signal)))
     return blocked(
       `${database} does not exist on ${name}, so k3s uses an external database`,

@@ -36,7 +36,7 @@ export const objectsLink: Procedure = async (session, input, context) => {
   });
   if (!made) return { message: 'Dry run: no link was created.' };
   const until = new Date(made.untilMs).toISOString();
-  const near = ` It uses ${own.host}, which is reachable only on ${input.engineName}. Use --base to set an address that others can reach.`;
+  const near = ` The link uses ${own.host}, which is reachable only on ${input.engineName}. Use --base to set an address that others can reach.`;
   return {
     message: `Anyone with the link can read ${shown(name)} until ${until}.${base === undefined && address.near ? near : ''}`,
     data: { ...name, until },

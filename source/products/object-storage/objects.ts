@@ -95,7 +95,7 @@ export const objectsList: Procedure = async (session, input, context) => {
   const { store, component } = await openObjects(session, input, context);
   if (asked === undefined) {
     const buckets = await store.buckets(session.signal);
-    showList(session, buckets, { BUCKET: ({ name }) => cleanLine(name), MADE: ({ madeMs }) => ago(madeMs) });
+    showList(session, buckets, { BUCKET: ({ name }) => cleanLine(name), CREATED: ({ madeMs }) => ago(madeMs) });
     const message = buckets.length === 0 ? 'no buckets that these keys can list' : countText(buckets.length, 'bucket');
     return {
       message: `${component.id} has ${message}.`,

@@ -53,7 +53,7 @@ export const clientsAdd = onTunnelUi(async (open, session, input) => {
     run: (grant) => ui.add(grant, name),
   });
   const made = (await ui.clients(session.signal)).find((one) => one.name === name);
-  if (!made) throw new Fault('failed.tunnelUi', `${component.id} accepted the device ${name}, but does not list it.`, 'Check its log.');
+  if (!made) throw new Fault('failed.tunnelUi', `${component.id} accepted the device ${name}, but does not list it.`, 'Check the log.');
   try {
     await reveal(session, input, open, made);
   } catch (thrown) {
@@ -98,7 +98,7 @@ export const clientsRemove = onTunnelUi(({ ui, component, target }, session, inp
       target,
       run: (grant) => ui.remove(grant, id),
     }),
-    stillThere: { code: 'failed.tunnelUi', remedy: 'Check its log.' },
+    stillThere: { code: 'failed.tunnelUi', remedy: 'Check the log.' },
     data: ({ name }) => ({ component: component.id, name }),
   }),
 );
@@ -124,7 +124,7 @@ function setEnabled(enabled: boolean): Procedure {
     });
     const now = await find(session.signal);
     if (now?.enabled !== enabled)
-      throw new Fault('failed.tunnelUi', `${component.id} accepted the request, but ${client.name} was not changed.`, 'Check its log.');
+      throw new Fault('failed.tunnelUi', `${component.id} accepted the request, but ${client.name} was not changed.`, 'Check the log.');
     return { message: `${enabled ? 'Enabled' : 'Disabled'} ${client.name}.`, data: { component: component.id, client: jsonOf(now) } };
   });
 }
@@ -265,7 +265,7 @@ function askPassword(session: Session): Promise<string> {
   return session.ask.secret({
     id: 'password',
     label: 'Web UI password',
-    help: 'Sent only over loopback, to log in, and not stored.',
+    help: 'Sent only over loopback or TLS, and not stored.',
     check: (text) => (text === '' ? 'Enter the password.' : undefined),
   });
 }

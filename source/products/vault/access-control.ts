@@ -30,7 +30,7 @@ export const vaultPolicies: Procedure = async (session, input, context) => {
     throw new Fault('usage.policy', `${component.id} has no policy "${cleanLine(name)}".`, `Policies: ${names.map(cleanLine).join(', ')}.`);
   }
   session.show({ kind: 'text', text: text === '' ? '(empty: all permissions)' : text });
-  return { message: `The policy ${cleanLine(name)} was shown.`, data: { name, policy: text } };
+  return { message: `Showed the policy ${cleanLine(name)}.`, data: { name, policy: text } };
 };
 
 export const vaultPolicy: Procedure = async (session, input, context) => {
@@ -59,7 +59,7 @@ export const vaultPolicy: Procedure = async (session, input, context) => {
     title: before === undefined ? `New policy ${shown}` : `Policy ${shown}`,
     sections: [{ title: 'Changes', lines: diffLines({ path: `${name}.hcl`, before: before ?? '', after }) }],
     findings: [],
-    summary: `Writes the policy ${shown} to ${vault.component.id}. It applies to all tokens with this policy.`,
+    summary: `Writes the policy ${shown} to ${vault.component.id}. The change applies to all tokens with this policy.`,
     actions: [
       { id: 'apply', label: 'Write' },
       { id: 'cancel', label: 'Cancel' },
@@ -205,7 +205,7 @@ async function roleOf(session: Session, access: VaultAccess, mount: string, name
     throw new Fault(
       'usage.policy',
       `The policy "${cleanLine(unknown)}" does not exist, so the program would have no permissions.`,
-      `Create the policy first (vault policy), or use one of: ${known.map(cleanLine).join(', ')}.`,
+      `To create the policy: quarterdeck vault policy COMPONENT. Or use one of: ${known.map(cleanLine).join(', ')}.`,
     );
   }
   const ttlSeconds = there?.ttlSeconds || (await askTtl(session));

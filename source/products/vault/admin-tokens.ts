@@ -156,8 +156,8 @@ function chooseAttempt(session: Session, { progress, required }: CeremonyStatus)
     label: `An attempt to create a root token is in progress; ${progress} of ${required} shares entered`,
     help: 'Only the user who started the attempt can decode the token. If you do not know who started it, cancel it and check the audit log of the server.',
     choices: [
-      { value: 'contribute', label: 'Enter a share', detail: 'the token goes to the user who started the attempt' },
-      { value: 'drop', label: 'Cancel the attempt and start again', detail: 'the token comes to you' },
+      { value: 'contribute', label: 'Enter a share', detail: 'the user who started the attempt receives the token' },
+      { value: 'drop', label: 'Cancel the attempt and start again', detail: 'you receive the token' },
     ],
     initial: 'contribute',
     fresh: true,

@@ -12,7 +12,7 @@ describe('a secrets manager that opens itself', () => {
     fixture = await VaultFixture.open({ autoUnseal: true, uninitialised: true });
     const holders = new Holders();
     const { message, todo } = await fixture.run('initialise', holders, {}, 'not initialised');
-    expect(message).toMatch(/delivered every share to its holder\. It is unsealed\./);
+    expect(message).toMatch(/delivered every share to its holder\. The server is unsealed\./);
     expect(Object.keys(holders.seen)).toEqual([...[1, 2, 3, 4, 5].map((number) => `Recovery share ${number} of 5`), 'Root token']);
     expect(todo?.items.map(({ id }) => id)).toEqual(['second-admin']);
     expect(await isSealed()).toBe(false);
@@ -65,6 +65,6 @@ describe('a secrets manager that opens itself', () => {
     );
     const words = [join(fixture.fixture.folder, 'taken.snap')];
     const { message } = await fixture.run('vault-snapshot', new Holders({ token: fixture.token }), { words });
-    expect(message).toContain('a restore requires its current auto-unseal (static).');
+    expect(message).toContain('a restore requires the current auto-unseal of the server (static).');
   });
 });

@@ -55,7 +55,7 @@ export const vaultFlows = [
       verb: 'vault login',
       title: 'Log in to the secrets manager',
       summary:
-        'Logs in with a token, AppRole or a password, looks up the token, and optionally stores it with the other secrets, so that later commands do not prompt for it.',
+        'Logs in with a token, AppRole or a password, looks up the token, and optionally saves it to the secret store, so that later commands do not prompt for it.',
       ...resumable('operate'),
       flags: { method: { meaning: 'token, approle or userpass', value: 'METHOD' } },
       load: async () => (await import('./vault-login.ts')).vaultLogin,
@@ -64,7 +64,7 @@ export const vaultFlows = [
       verb: 'vault logout',
       title: 'Log out of the secrets manager',
       summary:
-        'Revokes the token stored by "vault login", and deletes it. A root token is only deleted, not revoked, because it may be the last one with full access.',
+        'Revokes the stored token and deletes it. A root token is only deleted, not revoked, because it may be the last one with full access.',
       ...resumable('operate'),
       load: async () => (await import('./vault-login.ts')).vaultLogout,
     },
@@ -120,7 +120,7 @@ export const vaultFlows = [
       verb: 'vault delete',
       title: 'Delete a path in the secrets manager',
       summary:
-        'Deletes the newest version of a path, or the specified versions; "vault undelete" restores them. In an engine without versions, all keys of the path are lost, and confirmation is required.',
+        'Deletes the newest version of a path, or the specified versions. To restore them: quarterdeck vault undelete COMPONENT. In an engine without versions, all keys of the path are lost, and confirmation is required.',
       ...resumable('operate'),
       usage: '[PATH]',
       flags: versionFlag,
@@ -180,7 +180,7 @@ export const vaultFlows = [
       verb: 'vault snapshot',
       title: 'Save a snapshot of the secrets manager',
       summary:
-        'Creates a snapshot of the integrated storage, verifies the checksums, and saves the snapshot to a file readable only by you. The snapshot is encrypted, and a restore requires the current key shares.',
+        'Creates a snapshot of the integrated storage, verifies the checksums, and saves the snapshot to a file readable only by you. The snapshot is encrypted, and a restore requires the current key shares or auto-unseal.',
       ...resumable('reveal'),
       usage: '[FILE]',
       load: async () => (await import('./vault-snapshot.ts')).vaultSnapshot,
@@ -211,7 +211,7 @@ export const vaultFlows = [
       verb: 'vault admin',
       title: 'Create an admin token for the secrets manager',
       summary:
-        'Creates the policy admin if it is missing, and an orphan token with this policy. The token is shown once to its holder, who types it again. It can replace the root token.',
+        'Creates the admin policy if it is missing, and an orphan token with this policy, which can replace the root token. The token is shown once to its holder, who types it again.',
       ...resumable('reveal'),
       load: async () => (await import('./admin-tokens.ts')).vaultAdmin,
     },
@@ -219,7 +219,7 @@ export const vaultFlows = [
       verb: 'vault root',
       title: 'Create a root token',
       summary:
-        'Prompts for the required key shares and creates a root token, shown once to the requester. An incomplete attempt is cancelled. Newer servers also require a token.',
+        'Prompts for the required key shares and creates a root token, shown once to the requester. If you quit before the last share, your attempt is cancelled. Newer servers also require a token.',
       ...resumable('reveal'),
       load: async () => (await import('./admin-tokens.ts')).vaultRoot,
     },
@@ -227,7 +227,7 @@ export const vaultFlows = [
       verb: 'vault revoke-root',
       title: 'Revoke a root token',
       summary:
-        'Revokes a root token after verifying that other access remains: a lasting admin token that is not its child, or key shares that can create a root token without a login.',
+        'Revokes a root token after verifying that other access remains: a lasting admin token that is not a child of the root token, or key shares that can create a root token without a login.',
       ...resumable('destroy'),
       load: async () => (await import('./vault-revoke-root.ts')).vaultRevokeRoot,
     },

@@ -112,7 +112,7 @@ async function afterNoAnswer({ session, manager, component: { id } }: FlowVault,
 }
 
 function outcomeOf({ sealed }: SealStatus, { shares, threshold }: ShareCounts, id: string): FlowOutcome {
-  const opened = sealed ? ` It is sealed: ${threshold} of the ${shares} shares unseal it.` : ' It is unsealed.';
+  const opened = sealed ? ` The server is sealed: unseal it with ${threshold} of the ${shares} shares.` : ' The server is unsealed.';
   const unseal = { id: 'unseal', title: `Unseal the server with ${threshold} shares`, detail: `quarterdeck unseal ${id}`, byHand: false };
   return {
     message: `Initialised ${id} and delivered every share to its holder.${opened}`,

@@ -26,7 +26,7 @@ export const seal: Procedure = async (session, input, context) => {
     run: (grant) => manager.close(grant, token),
   });
   if (session.dryRun) return { message: `Dry run: ${component.id} was not sealed.` };
-  return { message: `${component.id} is sealed.` };
+  return { message: `Sealed ${component.id}.` };
 };
 
 /** A node that joins a cluster reports "sealed" for a moment after its last share. */

@@ -64,7 +64,7 @@ async function recipientsOf(session: Session, input: FlowInput): Promise<AgeFor>
       const secret = /^age-secret-key/i.test(wrong);
       throw new Fault(
         'usage.recipient',
-        secret ? 'This is a secret key. Pass the public key to --to.' : `--to must be an age public key, not "${cleanLine(wrong)}".`,
+        secret ? 'The value of --to is a secret key. Pass the public key.' : `--to must be an age public key, not "${cleanLine(wrong)}".`,
         secret ? 'The shell may have saved the key. Create a new one.' : 'Public keys begin with age1; see age-keygen -y.',
       );
     }

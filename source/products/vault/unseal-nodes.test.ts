@@ -43,7 +43,7 @@ test('the shares are typed once, and open every node that was chosen (R59)', asy
   await join();
   const holders = new Holders({ share: three() });
   const { message, data } = await fixture.run('unseal', holders, {}, 'sealed 0/3');
-  expect(message).toBe('vault is unsealed. Unsealed too: nas2.');
+  expect(message).toBe('vault is unsealed. Also unsealed: nas2.');
   expect(data).toMatchObject({ sealed: false, nodes: [{ host: 'nas2', sealed: false }] });
   expect(await nodeStatus()).toMatchObject({ sealed: false });
   expect(holders.asked.filter(({ id }) => id === 'share')).toHaveLength(3);
@@ -58,7 +58,7 @@ test('a share that somebody had left at the node spoils one round, and no more',
   await join();
   await at(node.url)('PUT', 'sys/unseal', JSON.stringify({ key: other.shares[0] }));
   const { message } = await fixture.run('unseal', new Holders({ share: three() }), {}, 'sealed 0/3');
-  expect(message).toBe('vault is unsealed. Unsealed too: nas2.');
+  expect(message).toBe('vault is unsealed. Also unsealed: nas2.');
 });
 
 test('no share goes to a server that was not chosen, and one of another cluster is named as that', async () => {
@@ -88,7 +88,7 @@ test('unattended only hosts that were named are given a share', async () => {
     { options: { also: ['nas2'] } },
     'sealed 0/3',
   );
-  expect(message).toBe('vault is unsealed. Unsealed too: nas2.');
+  expect(message).toBe('vault is unsealed. Also unsealed: nas2.');
 });
 
 test('two operators at two consoles at once: every share counts once, and both see it open', async () => {
@@ -124,7 +124,7 @@ test('two on one host: each is asked for itself, and a node of the same cluster 
   expect(holders.asked.find(({ id }) => id === 'nodes')).toMatchObject({
     choices: expect.arrayContaining([expect.objectContaining({ value: 'local/vault-two/vault', label: 'vault of the project vault-two' })]),
   });
-  expect(message).toBe('vault is unsealed. Unsealed too: vault of the project vault-two.');
+  expect(message).toBe('vault is unsealed. Also unsealed: vault of the project vault-two.');
   expect(await nodeStatus()).toMatchObject({ sealed: false });
   expect(await fixture.ask('GET', 'sys/seal-status')).toMatchObject({ sealed: false });
   await fixture.ask('PUT', 'sys/seal');

@@ -34,7 +34,7 @@ export async function chooseNodes(vault: FlowVault, input: FlowInput): Promise<r
   const chosen = await session.ask.several({
     id: 'nodes',
     label: 'Also send the key shares to these nodes',
-    help: 'Nodes of one cluster are unsealed individually with the same shares. Select only nodes of this cluster: other servers would receive shares that are not theirs.',
+    help: 'Nodes of one cluster are unsealed individually with the same shares. Select only nodes of this cluster, because every selected server receives the shares.',
     choices: nodes.map(({ component, name }) => ({ value: component.key, label: name, detail: component.state.label })),
     initial: nodes.filter(({ component }) => component.id === vault.component.id).map(({ component }) => component.key),
   });

@@ -191,7 +191,7 @@ describe('sealing', () => {
     const operator = new OperatorDouble();
     operator.answers = { token: [token] };
     const { message } = await fixture.run('seal', id, {}, { operator });
-    expect(message).toBe(`${id} is sealed.`);
+    expect(message).toBe(`Sealed ${id}.`);
     expect(operator.confirmations[0]?.consequences.join(' ')).toContain('3 of the 5 key shares');
     expect(await sealStatus()).toMatchObject({ sealed: true });
   });

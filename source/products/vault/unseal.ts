@@ -58,7 +58,7 @@ function outcomeOf(id: string, last: SealStatus, others: readonly NodeOutcome[],
     const names = others.filter(({ sealed }) => sealed === isSealed).map(({ host, name }) => (host === engineName ? name : host));
     return names.length === 0 ? '' : ` ${label}: ${names.join(', ')}.`;
   };
-  return { message: `${opened}${listed('Unsealed too', false)}${listed('Still sealed', true)}`, data };
+  return { message: `${opened}${listed('Also unsealed', false)}${listed('Still sealed', true)}`, data };
 }
 
 /** Shares that were entered elsewhere may belong to an unknown earlier attempt. */
@@ -67,7 +67,7 @@ async function startOver({ session, manager, status }: Attempt): Promise<SealSta
   const chosen = await session.ask.choice({
     id: 'attempt',
     label: `${status.progress} of ${status.threshold} shares were already entered`,
-    help: 'Other holders may be entering their shares now. Anyone who can reach the port can start an attempt, so discard an attempt that you do not know.',
+    help: 'Other holders may be entering their shares now. Anyone who can reach the port can start an attempt, so discard the shares of an unknown attempt.',
     choices: [
       { value: 'continue', label: 'Continue' },
       { value: 'reset', label: 'Discard the shares and start over', detail: 'all shares must be entered again' },
@@ -132,7 +132,7 @@ function leftAt({ progress, threshold }: SealStatus, component: string): Fault {
     'interrupted.cancelled',
     progress === 0
       ? `${component} is still sealed; no share was entered.`
-      : `${component} is still sealed, with ${progress} of ${threshold} shares entered. They are kept until it is unsealed, restarted or reset.`,
+      : `${component} is still sealed, with ${progress} of ${threshold} shares entered. The shares are kept until the server is unsealed, restarted or reset.`,
     `To resume, here or elsewhere: quarterdeck unseal ${component}`,
   );
 }
@@ -195,7 +195,7 @@ async function afterLoss(attempt: Attempt, before: SealStatus): Promise<SealStat
   tell(
     attempt.session,
     now.sealed
-      ? `The connection was lost while the share was being sent. ${now.progress} of ${now.threshold} are accepted now${now.progress === 0 ? ', because a restart discards all shares' : ''}.`
+      ? `The connection was lost while the share was being sent. The server now has ${now.progress} of ${now.threshold} shares${now.progress === 0 ? ', because a restart discards all shares' : ''}.`
       : 'The connection was lost while the share was being sent. The server is unsealed now.',
   );
   return now;

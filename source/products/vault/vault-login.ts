@@ -50,7 +50,7 @@ async function methodOf(session: Session, input: FlowInput): Promise<Method> {
 }
 
 async function typedToken({ session, component }: FlowVault): Promise<string> {
-  const help = 'Sent in a header of GET /v1/auth/token/lookup-self.';
+  const help = 'Tested with GET /v1/auth/token/lookup-self.';
   return (await session.ask.secret({ id: 'token', label: `Token for ${component.id}`, help, check: filled })).trim();
 }
 
@@ -87,8 +87,8 @@ async function keep({ session, context, component }: FlowVault, token: string, f
     id: 'keep',
     label: facts.isRoot ? 'Store this root token' : 'Store the token for later commands',
     help: facts.isRoot
-      ? 'It has all permissions and never expires: anyone with access to the stored secrets has full access. Prefer an admin token, and revoke the root token.'
-      : 'It is stored with the other secrets; "vault logout" revokes and deletes it.',
+      ? 'A root token has all permissions and never expires: anyone with access to the secret store has full access. Prefer an admin token, and revoke the root token.'
+      : `The token is saved to the secret store; quarterdeck vault logout ${component.id} revokes and deletes it.`,
     choices: [
       { value: 'no', label: 'No', detail: 'you enter the token again when needed' },
       { value: 'yes', label: 'Store', detail: lifeOf(facts) },
@@ -136,7 +136,7 @@ export const vaultLogout: Procedure = async (session, input, context) => {
 export const vaultToken: Procedure = async (session, input, context) => {
   const vault = await openVaultOf(session, input, context);
   const { component } = vault;
-  const { token } = await tokenFor(vault, { may: 'a valid token' });
+  const { token } = await tokenFor(vault, { may: 'read on auth/token/lookup-self, as in the default policy' });
   const remedy = `The token has expired, was revoked, or belongs to another server. Log in: quarterdeck vault login ${component.id}`;
   const facts = await factsOf(vault, token, remedy);
   return { message: `The token for ${component.id} ${lifeOf(facts)}.`, data: dataOf(facts) };
@@ -150,7 +150,7 @@ async function factsOf({ session, component, endpoint }: FlowVault, token: strin
   const rows = {
     name: facts.displayName,
     policies: facts.policies.join(', '),
-    life: `${lifeOf(facts)}${facts.ttlSeconds > 0 ? renewal : ''}`,
+    validity: `${lifeOf(facts)}${facts.ttlSeconds > 0 ? renewal : ''}`,
     'created by': `${facts.path}${facts.orphan ? '' : ', and is revoked together with its parent token'}`,
     accessor: facts.accessor,
   };

@@ -13,7 +13,7 @@ export async function secretsManagerOf(context: FlowContext, component: Componen
   const entry = entryOf(context, component);
   const port = entry?.api?.port;
   if (!entry || !port) {
-    const remedy = 'To list the components: quarterdeck catalog list';
+    const remedy = 'To list the components: quarterdeck status';
     throw new Fault('usage.component', `${component.id} is not a path-based secrets manager.`, remedy);
   }
   const target = await targetOf(context, component.host, entry, signal, component);
@@ -71,7 +71,7 @@ export async function tokenFor(
     typed = await vault.session.ask.secret({
       id,
       label: label ?? `Token for ${name}`,
-      help: `The token requires ${may}. It is sent in a header and not stored. Leave empty to use the token stored by "vault login".${next === '' ? '' : ` ${next}`}`,
+      help: `The token requires ${may}. The entered token is not stored. Leave empty to use the token stored by quarterdeck vault login ${name}.${next === '' ? '' : ` ${next}`}`,
     });
   } catch (thrown) {
     // An unattended session uses the stored token.
@@ -93,6 +93,6 @@ export async function tokenFor(
 }
 
 /** Throws `refused.unattended`: a secret that is shown once requires an operator who sees it. */
-export function requirePerson({ attended }: Session, why: string, remedy = 'Run it in a terminal with the holders present.'): void {
+export function requirePerson({ attended }: Session, why: string, remedy = 'Run the command in a terminal with the holders.'): void {
   if (!attended) throw new Fault('refused.unattended', why, remedy);
 }

@@ -16,7 +16,7 @@ export const vaultRevokeRoot: Procedure = async (session, input, context) => {
   const vault = await openVaultOf(session, input, context);
   const { component, endpoint } = vault;
   if (session.dryRun) {
-    const would = 'prompt for the root token and for another admin token, test that one, and only then send PUT /v1/auth/token/revoke-self';
+    const would = 'prompt for the root token and another admin token, test the latter, and only then send PUT /v1/auth/token/revoke-self';
     return dryRunOf(session, would, `the root token of ${component.id} was not revoked.`);
   }
   if (session.noted(revokedStep).length > 0) return afterRevoking(vault);
@@ -25,7 +25,7 @@ export const vaultRevokeRoot: Procedure = async (session, input, context) => {
   const facts = await tokens.self(session.signal);
   if (!facts) {
     if (isKept) await forgetToken(vault);
-    return { message: `The token was already revoked${isKept ? '; the stored copy was deleted' : ''}.` };
+    return { message: `The server rejects the token, so nothing was revoked${isKept ? '; the stored copy was deleted' : ''}.` };
   }
   if (!facts.isRoot) {
     throw new Fault(

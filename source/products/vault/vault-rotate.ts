@@ -78,7 +78,7 @@ async function beginRotation(
       await proveTyped(session, rotation, status);
       return 'proved';
     }
-    if (chosen === 'leave') throw new Fault('interrupted.cancelled', 'The rotation was not changed.', 'Contact the user who started it.');
+    if (chosen === 'leave') throw new Fault('interrupted.cancelled', 'Nothing was changed.', 'Contact the user who started the rotation.');
     await cancelCeremony(session, rotation, { id: 'drop', nonce: status.nonce });
   }
   const counts = await promptCounts(session, now);
@@ -156,7 +156,7 @@ function inForceAlready(id: string, { shares, threshold }: ShareCounts): FlowOut
   const title = 'Check that the new shares unseal the server';
   const detail = `quarterdeck vault rotate ${id} accepts only currently valid shares`;
   return {
-    message: `${id} reports that ${threshold} of the ${shares} key shares unseal it. It does not report whether these are the new ones, so keep the previous ones until the next unseal.`,
+    message: `${id} reports that ${threshold} of the ${shares} key shares unseal it, but not whether these are the new ones. Keep the previous ones until the next unseal.`,
     data: { shares, threshold },
     todo: { component: id, items: [{ id: 'try-shares', title, detail, byHand: true }] },
   };

@@ -45,7 +45,7 @@ afterEach(async () => {
 
 test('what was written since is gone, what was there is saved first, and it goes back again', async () => {
   const { holders, done } = run();
-  expect((await done).message).toMatch(/Restored vault from .*taken\.snap \(index \d+\)\. It is unsealed\.$/);
+  expect((await done).message).toMatch(/Restored vault from .*taken\.snap \(index \d+\)\. The server is unsealed\.$/);
   expect(holders.confirmations[0]?.consequences.join(' ')).toMatch(/lost: secrets, policies.*is in .*before\.snap/);
   expect(await value()).toBe('of-the-snapshot');
   expect((await stat(before)).mode & 0o777).toBe(0o600);
@@ -65,7 +65,7 @@ test('one of other key shares is refused with the way on; forced, it opens with 
   await expect(run().done).rejects.toMatchObject({ code: 'refused.snapshotKeys', remedy: expect.stringContaining('--force') });
   await rm(before, { force: true });
   const { holders, done } = run({ before, force: true });
-  expect((await done).message).toMatch(/It is sealed: 3 of the 5 key shares of the snapshot unseal it/);
+  expect((await done).message).toMatch(/The server is sealed: unseal it with 3 of the 5 key shares of the snapshot/);
   expect(holders.confirmations[0]?.consequences.join(' ')).toContain('only the key shares of the snapshot unseal it');
   expect((await fixture.run('unseal', new Holders({ share: shares }), {}, 'sealed')).message).toBe('vault is unsealed.');
   fixture.token = other.token;

@@ -28,10 +28,10 @@ export const vaultSnapshot: Procedure = async (session, input, context) => {
   const taken = await save(session, new VaultAccess(vault.endpoint, token), path, { id: 'snapshot', right: 'reveal', ...replaced });
   if (!taken) return { message: 'Dry run: no snapshot was created.' };
   const opens = status.recoverySeal
-    ? `its current auto-unseal (${status.type})`
+    ? `the current auto-unseal of the server (${status.type})`
     : `${status.threshold} of the ${status.shares} current key shares`;
   return {
-    message: `Saved ${cleanLine(path)}: ${bytesText(taken.sizeBytes)}, complete, as of index ${taken.index}. It is encrypted, and a restore requires ${opens}.`,
+    message: `Saved ${cleanLine(path)}: ${bytesText(taken.sizeBytes)}, complete, as of index ${taken.index}. The file is encrypted, and a restore requires ${opens}.`,
     data: { file: path, ...taken, threshold: status.threshold, shares: status.shares },
   };
 };
@@ -115,8 +115,8 @@ export const vaultRestore: Procedure = async (session, input, context) => {
   const checked = sealed ? undefined : access.self(session.signal).then((facts) => facts !== undefined);
   const isKnown = checked && (await unlessFault(session.signal, checked));
   const state = sealed
-    ? ` It is sealed: ${threshold} of the ${shares} key shares of the snapshot unseal it. If it reports that it cannot set up the key, restart it first.`
-    : ' It is unsealed.';
+    ? ` The server is sealed: unseal it with ${threshold} of the ${shares} key shares of the snapshot. If it reports "failed to setup unseal key", restart it and try again.`
+    : ' The server is unsealed.';
   const login = isKnown === false ? ' The token that was used is not in the snapshot. Log in again.' : '';
   const unseal = {
     id: 'unseal',

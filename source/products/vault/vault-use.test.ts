@@ -157,7 +157,7 @@ describe('reading and writing paths', () => {
   test('a deleted version is told as deleted, and written over', async () => {
     await fixture.ask('DELETE', 'secret/data/apps/file-sync');
     const { message } = await fixture.run('vault-read', new Holders(token()), { words: ['secret/apps/file-sync'] });
-    expect(message).toMatch(/was deleted; "vault undelete" restores it/);
+    expect(message).toMatch(/was deleted; quarterdeck vault undelete \S+ restores it/);
     const values = { ...token(), 'value-a': 'anew', 'again-a': 'anew' };
     expect((await fixture.run('vault-write', new Holders(values), { words: ['secret/apps/file-sync', 'a'] })).data).toEqual({
       path: 'secret/apps/file-sync',

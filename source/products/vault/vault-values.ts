@@ -65,7 +65,7 @@ export const vaultRead: Procedure = async (session, input, context) => {
     throw nothingAt(found, version === undefined ? '' : ` in version ${version}`);
   }
   if (entry.gone) {
-    const what = entry.gone === 'destroyed' ? 'was permanently destroyed' : 'was deleted; "vault undelete" restores it';
+    const what = entry.gone === 'destroyed' ? 'was permanently destroyed' : 'was deleted; quarterdeck vault undelete COMPONENT restores it';
     const message = `Version ${entry.version} of ${shown} ${what}. To read an older version, pass --version N.`;
     return { message, data: { version: entry.version, gone: entry.gone } };
   }

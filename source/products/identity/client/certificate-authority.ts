@@ -60,15 +60,15 @@ function signerItem(certificate: X509Certificate, all: readonly X509Certificate[
   let at = certificate;
   for (let depth = 0; depth < 6; depth++) {
     if (roots.some((root) => root.fingerprint256 === at.fingerprint256))
-      return item.ok(names.length > 0 ? names.join(', ') : 'itself (a root of this authority)');
+      return item.ok(names.length > 0 ? names.join(', ') : 'itself (a root of this CA)');
     const signer = all.find((one) => one.fingerprint256 !== at.fingerprint256 && at.checkIssued(one) && at.verify(one.publicKey));
     if (!signer) break;
     names.push(commonName(signer.subject));
     at = signer;
   }
   const by = commonName(at.issuer);
-  if (at.subject === at.issuer) return item.blocked(`${by}, self-signed and not a root of this authority`);
-  return item.blocked(`${by || 'an unnamed issuer'}, not issued by this authority`);
+  if (at.subject === at.issuer) return item.blocked(`${by}, self-signed and not a root of this CA`);
+  return item.blocked(`${by || 'an unnamed issuer'}, not issued by this CA`);
 }
 
 function keyItem({ publicKey }: X509Certificate): CheckedItem {

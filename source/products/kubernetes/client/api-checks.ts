@@ -44,7 +44,7 @@ export async function checkDeprecated(api: ClusterApi, targetMinor: number, sign
   if (gone.length > 0)
     return blocked(
       `removed in 1.${targetMinor} but still in use: ${gone.map(reported).join('; ')}`,
-      'Find the client (audit log, annotation k8s.io/deprecated), and move it to the newer version.',
+      'Find the client in the audit log (k8s.io/deprecated annotation), and move the client to the newer version.',
       [...uses.map(reported), caveat],
     );
   if (uses.length > 0)

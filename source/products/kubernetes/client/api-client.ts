@@ -162,7 +162,7 @@ export function apiFault(answer: HttpAnswer, method: string, path: string): Faul
       return new Fault(
         'refused.clusterLogin',
         'The cluster rejects the login (401 Unauthorized): the token or certificate of this context is wrong or has expired.',
-        'Get a new kubeconfig, or log in again with the program that creates its token.',
+        'Get a new kubeconfig, or log in again with the program that creates the token.',
       );
     case 403:
       return missingRight(words);
@@ -185,7 +185,7 @@ export function apiFault(answer: HttpAnswer, method: string, path: string): Faul
     default:
       return new Fault(
         'failed.cluster',
-        `The cluster refuses ${what}: ${words} (${answer.status}).`,
+        `The cluster returned an error for ${what}: ${words} (${answer.status}).`,
         'Check the cluster events and the log of the API server.',
       );
   }

@@ -249,8 +249,8 @@ export function checkLogin({ context, cert, ca }: ClusterLogin, nowMs: number): 
   if (authority && authority.endsMs <= nowMs)
     throw new Fault(
       'refused.certificate',
-      `The certificate authority (${authority.subject}) of context ${name} expired on ${authority.day}.`,
-      'Replace the certificate authority of the cluster first. To list expired certificates: kubeadm certs check-expiration',
+      `The CA certificate (${authority.subject}) of context ${name} expired on ${authority.day}.`,
+      'Replace the CA of the cluster first. To list expired certificates: kubeadm certs check-expiration',
     );
 }
 

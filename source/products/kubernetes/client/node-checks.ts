@@ -126,7 +126,7 @@ export async function checkPods(api: ClusterApi, signal: AbortSignal, each: (cou
   if (all.length === 0) return ok(`${countText(pods.length, 'pod')}, none with problems`);
   return warning(
     `${all.length} of ${countText(pods.length, 'pod')} with problems${system.length > 0 ? `, ${system.length} in kube-system` : ''}`,
-    'Fix these pods before the upgrade, or write them down to tell them from new problems.',
+    'Fix these pods before the upgrade, or record them to distinguish them from new problems.',
     evidence,
   );
 }
@@ -195,6 +195,6 @@ export function checkTalos({ nodes }: ClusterFacts, targetMinor: number): CheckR
       evidence,
     );
   }
-  if (targetMinor < oldestOf(lowest)) return warning(`${range}, but 1.${targetMinor} is older`, 'Choose a supported version.', evidence);
+  if (targetMinor < oldestOf(lowest)) return warning(`${range}; 1.${targetMinor} is too old`, 'Choose a supported version.', evidence);
   return ok(range, evidence);
 }

@@ -145,13 +145,13 @@ export class ObjectStore {
       const from = at * partBytes;
       const range = { from, count: Math.min(partBytes, source.sizeBytes - from) };
       const { etag } = await this.put(grant, name, source, range, { partNumber: String(at + 1), uploadId: upload });
-      if (etag === undefined) throw this.#strange(`store part ${at + 1} of ${shown(name)}`, 'the ETag is missing');
+      if (etag === undefined) throw this.#strange(`upload part ${at + 1} of ${shown(name)}`, 'the ETag is missing');
       tags.push(etag);
       parted(at + 1, parts);
     }
     const listed = tags.map((tag, at) => `<Part><PartNumber>${at + 1}</PartNumber><ETag>${escaped(tag)}</ETag></Part>`);
     const body = Buffer.from(`<CompleteMultipartUpload>${listed.join('')}</CompleteMultipartUpload>`);
-    const what = `join the parts of ${shown(name)}`;
+    const what = `complete the multipart upload of ${shown(name)}`;
     const answer = await this.#expect(
       { method: 'POST', path: pathOf(name), query: { uploadId: upload }, body, signal: grant.signal, stillMs: joinLimitMs },
       what,
@@ -214,8 +214,8 @@ export class ObjectStore {
   }
 
   #strange(what: string, why: string): Fault {
-    const message = `${this.endpoint.shown} returned an unexpected response when trying to ${what}: ${why}.`;
-    return new Fault('failed.objects', message, 'Check that the server provides the S3 API, and check its log.');
+    const message = `${this.endpoint.shown} returned an unexpected response to the request to ${what}: ${why}.`;
+    return new Fault('failed.objects', message, 'Check that the server provides the S3 API, and check the log of the server.');
   }
 }
 
@@ -255,11 +255,11 @@ function refusalOf(
   }
   if (code === 'NoSuchBucket' || isBare) {
     const remedy = 'List the buckets: quarterdeck objects list COMPONENT';
-    return new Fault('usage.bucket', `${where} has no bucket ${cleanLine(name?.bucket ?? '')}.`, remedy);
+    return new Fault('usage.bucket', `${where} has no ${name ? `bucket ${cleanLine(name.bucket)}` : 'such bucket'}.`, remedy);
   }
   if (code === 'NoSuchKey') {
     const remedy = 'List the objects: quarterdeck objects list COMPONENT BUCKET';
-    return new Fault('usage.object', `${where} has no object ${name ? shown(name) : ''}.`, remedy);
+    return new Fault('usage.object', `${where} has no ${name ? `object ${shown(name)}` : 'such object'}.`, remedy);
   }
   const reason = said === '' ? '' : `: ${said}`;
   if (status === 403) {
@@ -267,7 +267,7 @@ function refusalOf(
     return new Fault('refused.object', message, 'Check the policy of the user whose access key is used.');
   }
   const message = `${where} did not ${cleanLine(what)}: status ${status}${code === '' ? '' : `, ${code}`}${reason}.`;
-  return new Fault('failed.objects', message, 'Check its log.');
+  return new Fault('failed.objects', message, 'Check the log of the server.');
 }
 
 const pathOf = ({ bucket, key }: ObjectName) => `/${encodedPath(bucket)}/${encodedPath(key)}`;

@@ -79,7 +79,7 @@ function checkCredentials(top: JsonObject, add: Add): void {
         );
     }
   if (file !== undefined && tunnel === undefined)
-    add('error', ['credentials-file'], 'The file has credentials but no tunnel.', 'Add tunnel with the tunnel ID.', 'R21');
+    add('error', ['credentials-file'], 'The file has credentials but no tunnel.', 'Set tunnel to the tunnel ID.', 'R21');
   if (tunnel !== undefined && file === undefined)
     add(
       'warning',

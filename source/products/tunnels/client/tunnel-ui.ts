@@ -30,7 +30,7 @@ export class TunnelUi {
   }
 
   async logIn(grant: Grant, { user, password }: { user: string; password: string }): Promise<void> {
-    requirePrivate(this.endpoint, { what: 'the password', remedy: 'Publish it on 127.0.0.1, behind the reverse proxy.' });
+    requirePrivate(this.endpoint, { what: 'the password', remedy: 'Publish the web UI on 127.0.0.1, behind the reverse proxy.' });
     if (this.dialect === 'basic') {
       this.#authority = { authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}` };
       const { status } = await this.#ask('GET', '/api/client', grant.signal);
@@ -140,6 +140,6 @@ function failed({ shown }: HttpEndpoint, what: string, status: number, words: st
   return new Fault(
     'failed.tunnelUi',
     `${shown} ${what}: status ${status}${words === '' ? '' : `, ${words}`}.`,
-    status === 401 ? 'The session has expired. Run the command again.' : 'Check its log.',
+    status === 401 ? 'The session has expired. Run the command again.' : 'Check the server log.',
   );
 }

@@ -15,7 +15,7 @@ export function pgpPublicKey(content: Uint8Array): { base64?: string; problem?: 
   return { base64: binary.toString('base64') };
 }
 
-const secretProblem = 'This is a secret key, which must not be shared. Use the public key from gpg --export.';
+const secretProblem = 'The file contains a secret key, which must not be shared. Use the public key from gpg --export.';
 
 function unarmoured(text: string): Buffer | undefined {
   const body = /-----BEGIN PGP PUBLIC KEY BLOCK-----[^\n]*\n(?:[^\n:]+:[^\n]*\n)*\s*([\s\S]*?)-----END PGP PUBLIC KEY BLOCK-----/.exec(

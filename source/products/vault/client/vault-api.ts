@@ -126,7 +126,7 @@ export function vaultRefusal({ status, words }: Pick<VaultAnswer, 'status' | 'wo
       `The token is not permitted to ${what}, or is not valid.`,
       'To check the token: quarterdeck vault token COMPONENT. Or use another token.',
     );
-  if (status === 429) return vaultFault(`The server did not ${what}, because it temporarily rejects requests.`, 'Try again in a moment.');
+  if (status === 429) return vaultFault(`The server did not ${what}: too many requests (status 429).`, 'Try again in a moment.');
   if (/standby/i.test(words)) return vaultFault(`The server did not ${what}, because it is a standby node.`, 'Use the active node.');
   return vaultFault(`The server did not ${what}: ${words || `it responded with status ${status}`}.`, 'Check the log of the server.');
 }
