@@ -133,7 +133,7 @@ test('a user comes, a name that is taken is told while it is typed, and goes aft
   await screen.press('ctrl+u');
   await screen.type('bosun');
   await screen.press('enter');
-  await screen.sees('Created user bosun. To create a key for their nodes');
+  await screen.sees('Created user bosun. To create a key for the nodes');
   expect(misfits(screen.frame(), size)).toEqual([]);
   expect(await users()).toContain('bosun');
   await start(screen, 'Create, rename or delete a mesh user');

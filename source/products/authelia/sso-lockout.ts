@@ -75,7 +75,7 @@ async function whose(session: Session, input: FlowInput, context: FlowContext, {
   return argumentOrPrompt(session, {
     ...{ id: 'user', label: 'User', help: 'Name that the user logs in with.' },
     ...{ given: word, code: 'usage.user', remedy: 'Specify another user.' },
-    check: (name) => (/^[\p{L}\p{N}][^\s]*$/u.test(name) && cleanLine(name) === name ? undefined : 'Enter a valid user name.'),
+    check: (name) => (/^[\p{L}\p{N}][^\s]*$/u.test(name) && cleanLine(name) === name ? undefined : 'Enter a user name without spaces.'),
   });
 }
 
@@ -100,11 +100,8 @@ export const ssoUnban: Procedure = async (session, input, context) => {
   const bans = await portal.bans(session.signal);
   const banned = bans.map(({ kind, whom, expires }) => ({ kind, whom, expires }));
   if (bans.length === 0) return { message: `${id} has no bans.`, data: { banned } };
-  const end = bans.length === 1 ? 'it expires' : 'they expire';
-  const left = {
-    message: `No ban was lifted; ${end} at the time shown.`,
-    remedy: `To lift a ban later: quarterdeck sso unban ${id}`,
-  };
+  const end = bans.length === 1 ? 'the ban expires at the time shown' : 'the bans expire at the times shown';
+  const left = { message: `No ban was lifted; ${end}.`, remedy: `To lift a ban later: quarterdeck sso unban ${id}` };
   const chosen = await unlessCancelled(session, left, () => choose(session, input, bans));
   if (chosen.length === 0) {
     const others = [...new Set(bans.map(({ whom }) => whom))].join(', ');
@@ -127,7 +124,7 @@ export const ssoUnban: Procedure = async (session, input, context) => {
 
 /** Returns every ban of the chosen user or address: one can be banned more than once. */
 async function choose(session: Session, input: FlowInput, bans: readonly PortalBan[]): Promise<readonly PortalBan[]> {
-  const [word] = wordsUpTo(1, input, { takes: 'Specify one user or address at a time', remedy: 'Run the command once for each.' });
+  const [word] = wordsUpTo(1, input, { takes: 'Specify one user or address at a time', remedy: 'Run the command once for each one.' });
   const keyOf = ({ kind, whom }: PortalBan) => `${kind}:${whom}`;
   if (word !== undefined) return bans.filter(({ whom }) => whom === word);
   const kinds = new Map(bans.map((ban) => [keyOf(ban), ban]));

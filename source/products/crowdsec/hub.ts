@@ -185,7 +185,7 @@ export const hubUpgrade = onPrevention(async (prevention, session, input, contex
   const still = await outdated();
   const upgraded = behind.filter(({ kind, name }) => !still.some((item) => item.kind === kind && item.name === name));
   const rest = still.length > 0 ? ` Still outdated: ${namesOf(still)}.` : '';
-  const message = `Upgraded ${namesOf(upgraded) || 'nothing'}.${rest}`;
+  const message = `${upgraded.length > 0 ? `Upgraded ${namesOf(upgraded)}` : 'Nothing was upgraded'}.${rest}`;
   const data = { upgraded: kindsAndNames(upgraded), left: kindsAndNames(still) };
   return reloadedOutcome(session, input, context, prevention, message, data);
 });

@@ -21,7 +21,7 @@ export const meshNodes = onMesh(async ({ client, target }, session) => {
 });
 
 function nodesSentence(id: string, nodes: readonly MeshNode[], now: number): string {
-  if (nodes.length === 0) return `The mesh has no nodes yet. Create a key for the first one: quarterdeck key ${id}`;
+  if (nodes.length === 0) return `The mesh has no nodes yet. To create a key for the first node: quarterdeck key ${id}`;
   const online = nodes.filter(({ online: isOnline }) => isOnline).length;
   const expired = nodes.filter(({ expiryMs }) => isPast(expiryMs, now)).length;
   const waiting = nodes.filter((node) => waitingRoutes(node).length > 0).length;

@@ -130,7 +130,7 @@ async function decideAtOnce(session: Session, input: FlowInput, book: TriageBook
   const nowMs = Date.now();
   const verdict = verdictOf(input, nowMs);
   if (input.words.length === 0 && input.options['band'] === undefined)
-    throw new Fault('usage.words', 'A decision cannot apply to all vulnerabilities.', 'Name a vulnerability, a package or a component.');
+    throw new Fault('usage.words', 'A decision cannot apply to all vulnerabilities.', 'Specify a vulnerability, a package or a component.');
   if (wanted.length === 0)
     throw new Fault(
       'usage.vulnerability',

@@ -60,7 +60,7 @@ export const vulnerabilitiesImport: Procedure = async (session, input, context) 
 };
 
 async function reportFile(session: Session, { words, stdin }: FlowInput): Promise<{ bytes: Uint8Array; file: string }> {
-  const [word] = wordsUpTo(1, { words }, { takes: 'One report at a time', remedy: 'Run the command once for each report.' });
+  const [word] = wordsUpTo(1, { words }, { takes: 'Import one report at a time', remedy: 'Run the command once for each report.' });
   if (stdin) return { bytes: stdin, file: word ?? 'the input' };
   const written = await argumentOrPrompt(session, {
     ...{ id: 'file', given: word, code: 'usage.file', remedy: 'Use a report file created by the scanner.' },

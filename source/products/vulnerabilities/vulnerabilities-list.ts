@@ -38,7 +38,7 @@ export const vulnerabilitiesList: Procedure = async (session, input, context) =>
   };
   showList(session, wanted.slice(0, limit), columns, { right: ['CVSS'] });
   const left = wanted.length - limit;
-  const more = `${numberText(left)} more are not shown. Filter by component, package or ID, use --band or --late, or raise --limit.`;
+  const more = `${numberText(left)} more are not shown. Filter by component, package, ID or severity (--band), list only overdue ones (--late), or raise --limit.`;
   return {
     message: `${summaryText(wanted, all.length)}${left > 0 ? ` ${more}` : ''}`,
     data: {

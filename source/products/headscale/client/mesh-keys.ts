@@ -56,7 +56,7 @@ export function registrationProblem(text: string): string | undefined {
   if (registrationKeyOf(text) !== undefined) return undefined;
   return /hskey-auth-/.test(text)
     ? 'This is a pre-auth key; nodes that use it join without registration.'
-    : 'No registration key found. It is the last part of the address that the client shows.';
+    : 'No registration key found. The key is the last part of the address that the client shows.';
 }
 
 export function tagProblem(tag: string): string | undefined {
