@@ -46,7 +46,7 @@ test('a node that waits is let in by what its client shows; a typing mistake is 
   await fixture.aside('POST', 'debug/node', { user: 'guest', key, name: 'spyglass', routes: [] });
   const screen = await open();
   await start(screen, 'Register a waiting node');
-  await screen.sees('Registration shown by the client', 'tailscale up --login-server');
+  await screen.sees('Registration key shown by the client', 'tailscale up --login-server');
   await screen.type('nonsense');
   await screen.press('enter');
   await screen.sees('No registration key found');

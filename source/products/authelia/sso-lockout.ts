@@ -34,8 +34,8 @@ export const ssoSecondFactor: Procedure = async (session, input, context) => {
       title: `Delete the one-time codes of ${user}`,
       request: `authelia storage user totp delete ${user}`,
       consequences: [
-        `${user} must register a new authenticator at the next login.`,
-        'Until then, rules with two_factor deny access. Verify that the user made this request.',
+        `${user} can register a new authenticator at the next login.`,
+        'Until then, rules with two_factor may deny access. Verify that the user made this request.',
       ],
       done: async () => before.includes(oneTimeCodes),
       run: (grant) => portal.forgetOneTimeCodes(grant, user),
@@ -51,7 +51,7 @@ export const ssoSecondFactor: Procedure = async (session, input, context) => {
       right: 'destroy',
       title: `Delete the security keys of ${user}`,
       request: `authelia storage user webauthn delete ${user} --all`,
-      consequences: [`These security keys are deleted: ${keys.join(', ')}.`, `${user} must register a new security key.`],
+      consequences: [`These security keys are deleted: ${keys.join(', ')}.`, `${user} can register a new security key at the next login.`],
       done: async () => (await portal.securityKeys(user, session.signal)).length === 0,
       run: (grant) => portal.forgetSecurityKeys(grant, user).then(() => true),
     });
@@ -61,7 +61,7 @@ export const ssoSecondFactor: Procedure = async (session, input, context) => {
   const message =
     gone.length === 0
       ? `${user} has no second factor of this kind.`
-      : `Deleted for ${user}: ${gone.join(' and ')}. The portal prompts for a new one at the next login.`;
+      : `Deleted for ${user}: ${gone.join(' and ')}. The user can register a new second factor at the next login.`;
   return { message, data: { user, forgotten: gone } };
 };
 

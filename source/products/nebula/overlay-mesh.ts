@@ -47,7 +47,7 @@ export const overlayList: Procedure = async (session, input, context) => {
     CERTIFICATE: ({ name }) => cleanLine(name),
     ADDRESS: ({ network }) => cleanLine(network),
     GROUPS: ({ groups }) => cleanLine(groups.join(', ')),
-    ENDS: ({ untilMs }) => dayText(untilMs),
+    EXPIRES: ({ untilMs }) => dayText(untilMs),
     '': ({ untilMs }) => endText(untilMs, nowMs),
   };
   showList(session, all, columns);
@@ -106,7 +106,7 @@ function showCertificate(session: Session, one: OverlayCertificate, at: number, 
       ['groups', one.groups.join(', ')],
       ['networks behind the node', one.subnets.join(', ')],
       ['valid from', dayText(one.fromMs)],
-      ['until', `${dayText(one.untilMs)}, ${endText(one.untilMs, nowMs)}`],
+      ['valid until', `${dayText(one.untilMs)}, ${endText(one.untilMs, nowMs)}`],
       ['fingerprint', one.fingerprint],
     ].filter(([, value]) => value !== ''),
   });

@@ -33,7 +33,7 @@ export const vulnerabilitiesImport: Procedure = async (session, input, context) 
     session.show({ kind: 'item', id: 'feed', title: blind, state: 'warning', evidence: 'Update the database and scan again.' });
   const counted = bands.map((band) => ({ band, count: report.vulnerabilities.filter((one) => one.band === band).length }));
   const found = counted.filter(({ count }) => count > 0);
-  showList(session, found, { BAND: ({ band }) => band, FOUND: ({ count }) => numberText(count) }, { right: ['FOUND'] });
+  showList(session, found, { SEVERITY: ({ band }) => band, FOUND: ({ count }) => numberText(count) }, { right: ['FOUND'] });
   const done = await session.act({
     id: 'import',
     right: 'operate',
