@@ -148,7 +148,7 @@ describe('the QR code of a pre-auth key', () => {
         'Valid for (expiration) [',
         'Reusable (reusable) [',
         'Ephemeral nodes (ephemeral) [',
-        'Save to the secret store (keep) [',
+        'Store the key (keep) [',
       ]) {
         await shown.sees(question, startLimitMs);
         shown.press('enter');

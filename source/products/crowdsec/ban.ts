@@ -116,7 +116,7 @@ async function oneOf(session: Session, among: readonly BanTarget[], guards: read
   const [first, second] = free;
   if (!first) {
     for (const target of among) refuseLockOut(target, guards);
-    throw new Error('every address would lock out one of your hosts or connections');
+    throw new Error('banning any of these addresses would lock you out');
   }
   if (!second) return first;
   const chosen = await session.ask.choice({

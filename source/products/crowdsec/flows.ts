@@ -94,7 +94,7 @@ export const crowdsecFlows = lazyFlows(shared, [
   {
     verb: 'allowlists remove',
     title: 'Remove addresses from an allowlist',
-    summary: 'Removes addresses or ranges from an allowlist. They can be banned again.',
+    summary: 'Removes addresses or ranges from an allowlist, so that they can be banned again.',
     ...change,
     usage: '[NAME] [ADDRESS...]',
     load: async () => (await import('./allowlists.ts')).allowlistsRemove,

@@ -100,7 +100,7 @@ export const collectionsRemove = onPrevention(async (prevention, session, input,
   if (session.dryRun) return { message: `Dry run: ${name} was not removed.` };
   if (await isInstalled(crowdsec, name, session.signal)) {
     const message = `${name} is still installed.`;
-    throw new Fault('failed.crowdsec', message, 'Another collection may require it, or the collection was changed manually.');
+    throw new Fault('failed.crowdsec', message, 'Another collection may require this collection, or it was changed manually.');
   }
   return removed();
 });

@@ -179,7 +179,7 @@ function formOf(input: FlowInput, { client }: MeshAccess, users: readonly MeshUs
       ),
       yesNo(
         'keep',
-        'Save to the secret store',
+        'Store the key',
         options['no-keep'] !== true,
         'The server never shows the key again. To reveal a stored key: quarterdeck secrets reveal.',
       ),

@@ -244,7 +244,7 @@ async function askKey(session: Session, words: readonly string[]): Promise<strin
   const question = {
     id: 'key',
     label: 'Registration key shown by the client',
-    help: 'Paste the address, the command on that page, or only the key. To show it, run on the node: tailscale up --login-server ...',
+    help: 'Paste the address, the command on its page, or only the key. To show them, run on the node: tailscale up --login-server ...',
     check: registrationProblem,
   };
   const written = words.length > 0 ? words.join(' ') : await session.ask.text(question);

@@ -39,7 +39,7 @@ export const overlayCa: Procedure = async (session, input, context) => {
   const signed = await session.act({
     id: 'authority',
     right: 'operate',
-    request: `nebula-cert ca -name ${name} -duration ${seconds}s; store its key as ${input.engineName}/${component}/CA_KEY`,
+    request: `nebula-cert ca -name ${name} -duration ${seconds}s; store the key as ${input.engineName}/${component}/CA_KEY`,
     target: { host: input.engineName, component },
     done: async () => (await book.read()) !== undefined,
     run: async (grant) => {
@@ -94,7 +94,7 @@ export const overlaySign: Procedure = async (session, input, context) => {
     id: 'sign',
     right: 'reveal',
     request: [
-      `nebula-cert sign -name ${wanted.name} -ip ${wanted.network}${wanted.groups.length > 0 ? ` -groups ${wanted.groups.join(',')}` : ''}; store its key as ${nodeKeyName}`,
+      `nebula-cert sign -name ${wanted.name} -ip ${wanted.network}${wanted.groups.length > 0 ? ` -groups ${wanted.groups.join(',')}` : ''}; store the key as ${nodeKeyName}`,
       out === undefined ? '' : `write ca.crt, ${wanted.name}.crt and ${wanted.name}.key into ${cleanLine(out)}`,
       installed === undefined ? '' : `write ca.crt, host.crt and host.key into ${cleanLine(installed.folder)}`,
     ]
@@ -205,7 +205,7 @@ async function nodeOf(session: Session, input: FlowInput, mesh: OverlayMesh): Pr
   const name = await wordOr(session, input, {
     id: 'name',
     label: 'Node',
-    help: names.length > 0 ? `Already signed: ${names.slice(0, 8).join(', ')}. Reuse a name to renew it.` : 'Name in the mesh, e.g. nas.',
+    help: names.length > 0 ? `Already signed: ${names.slice(0, 8).join(', ')}. To renew, reuse the name.` : 'Name in the mesh, e.g. nas.',
   });
   const before = mesh.nodes.find((node) => node.name === name);
   const networkProblem = (text: string) => {

@@ -149,7 +149,7 @@ function outcome(wanted: ClientSettings, publicKey: string, file: string | undef
     message:
       file === undefined
         ? `Created a configuration for ${cleanLine(wanted.name)}. Add this peer to the server: public key ${publicKey} (${single})${wanted.presharedKey ? ' and the preshared key' : ''}.`
-        : `Wrote ${cleanLine(file)}. Add ${cleanLine(peerFile(file))} to the configuration of the server, then delete it here.`,
+        : `Wrote ${cleanLine(file)}. Add ${cleanLine(peerFile(file))} to the configuration of the server, then delete that file here.`,
     data: { ...publicPart(wanted), publicKey, ...(file !== undefined && { file, server: peerFile(file) }) },
   };
 }

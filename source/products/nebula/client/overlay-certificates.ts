@@ -67,7 +67,7 @@ export async function verifyCertificate(authority: string, certificate: string, 
   const script = `${inMemory}
 printf '%s\\n' "$OVERLAY_CA" >"$d/ca.crt" && printf '%s\\n' "$OVERLAY_NODE" >"$d/host.crt" && nebula-cert verify -ca "$d/ca.crt" -crt "$d/host.crt"`;
   const outcome = await runScript(script, { signal, env: { OVERLAY_CA: authority, OVERLAY_NODE: certificate } });
-  return outcome.exitCode === 0 ? undefined : wordsOf(outcome) || 'it is not valid';
+  return outcome.exitCode === 0 ? undefined : wordsOf(outcome) || 'the certificate is not valid';
 }
 
 type ScriptOptions = Pick<ExecOptions, 'signal' | 'stdin' | 'env'>;
