@@ -88,7 +88,7 @@ export const overlayInspect: Procedure = async (session, input, context) => {
     });
   const isBad = problem !== undefined || found.some((one) => isOver(one, nowMs));
   return {
-    message: isBad ? `${first.name} is not valid.` : `${first.name} is valid.`,
+    message: `${first.name} ${isBad ? 'is not valid' : authority ? 'is valid' : 'has not expired; its signature was not checked'}.`,
     data: { certificates: found.map(jsonOf), ...(problem !== undefined && { problem }) },
     exitCode: isBad ? 1 : 0,
   };
