@@ -46,7 +46,7 @@ test('a node that waits is let in by what its client shows; a typing mistake is 
   await fixture.aside('POST', 'debug/node', { user: 'guest', key, name: 'spyglass', routes: [] });
   const screen = await open();
   await start(screen, 'Register a waiting node');
-  await screen.sees('Registration shown by the client', 'tailscale up --login-server');
+  await screen.sees('Registration key shown by the client', 'tailscale up --login-server');
   await screen.type('nonsense');
   await screen.press('enter');
   await screen.sees('No registration key found');
@@ -133,7 +133,7 @@ test('a user comes, a name that is taken is told while it is typed, and goes aft
   await screen.press('ctrl+u');
   await screen.type('bosun');
   await screen.press('enter');
-  await screen.sees('Created user bosun. To create a key for their nodes');
+  await screen.sees('Created user bosun. To create a key for the nodes');
   expect(misfits(screen.frame(), size)).toEqual([]);
   expect(await users()).toContain('bosun');
   await start(screen, 'Create, rename or delete a mesh user');

@@ -44,7 +44,7 @@ test.each(sizes)('a user is added at $columns x $rows, with a password that is m
   await screen.press('enter');
   await screen.sees('Display name');
   await screen.press('enter');
-  await screen.sees('Mail address');
+  await screen.sees('Email address');
   await screen.type(`${name}@example.org`);
   await screen.press('enter');
   await screen.sees('Groups, separated by commas', 'Existing groups: admins, family');
@@ -69,7 +69,7 @@ test('Esc at each question of a new user says that nothing was written', async (
   const answers: [sees: string, typed: string][] = [
     ['Name to log in with', 'noor'],
     ['Display name', ''],
-    ['Mail address', 'noor@example.org'],
+    ['Email address', 'noor@example.org'],
     ['Groups, separated by commas', ''],
     ['Password of noor', secret],
     ['Repeat the password', ''],
@@ -165,7 +165,7 @@ test.each(sizes)('rules, which one is taken, and how a name is protected, at $co
   await screen.press('enter');
   await screen.sees('User');
   await screen.press('enter');
-  await screen.sees("The policy 'two_factor' from rule #1 will be applied", 'not logged in');
+  await screen.sees("The policy 'two_factor' from rule #1 will be applied", 'without a login');
   expect(misfits(screen.frame(), size)).toEqual([]);
   await screen.press('esc');
   await findFlow(screen, 'how name protected', 'Check how a host name is protected');

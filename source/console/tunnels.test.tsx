@@ -100,7 +100,7 @@ test.skipIf(missing)(
     const size = { columns: 80, rows: 24 };
     const screen = await open(size);
     await findFlow(screen, 'sign a node', 'Sign a node of the overlay mesh');
-    await screen.sees('Mesh name', 'This host has no mesh authority yet');
+    await screen.sees('Mesh name', 'This host has no mesh CA yet');
     await screen.press('enter');
     await screen.sees('Created home mesh', 'Node');
     await screen.type('nas');

@@ -148,7 +148,7 @@ describe('the QR code of a pre-auth key', () => {
         'Valid for (expiration) [',
         'Reusable (reusable) [',
         'Ephemeral nodes (ephemeral) [',
-        'Store in secrets (keep) [',
+        'Store the key (keep) [',
       ]) {
         await shown.sees(question, startLimitMs);
         shown.press('enter');

@@ -167,7 +167,7 @@ describeUnless(requiredProgram('nebula-cert', 'nebula'), 'an overlay mesh', () =
 
   test('in a dry run, nothing is made', async () => {
     fixture.policy = { ...fixture.policy, dryRun: true };
-    expect((await run('overlay-ca', ['home mesh'], { for: '1d' })).message).toBe('Dry run: no authority was created.');
+    expect((await run('overlay-ca', ['home mesh'], { for: '1d' })).message).toBe('Dry run: no CA was created.');
     expect(await kept('CA_KEY')).toBe('');
   });
 

@@ -52,7 +52,7 @@ export const autheliaFlows = lazyFlows({ about: 'component', speaks: 'authelia' 
     verb: 'sso second-factor',
     title: 'Reset a lost second factor',
     summary:
-      'Deletes the one-time codes, the security keys, or both, of a user who lost a phone or a security key. The portal prompts the user to register a new one at the next login.',
+      'Deletes the one-time codes, the security keys, or both, of a user who lost a phone or a security key. The user can register a new one at the next login.',
     ...resumable('destroy'),
     usage: '[USER]',
     flags: { which: { meaning: 'what to delete: codes, keys or both', value: 'WHICH' } },
@@ -79,7 +79,7 @@ export const autheliaFlows = lazyFlows({ about: 'component', speaks: 'authelia' 
     title: 'Add an access rule to the portal',
     id: 'sso-rule-add',
     summary:
-      'Adds a rule to the configuration. The running portal validates the rule first; then the change is shown and applied. "rollback" undoes it.',
+      'Adds a rule to the configuration. The running portal validates the rule first; then the change is shown and applied. "quarterdeck rollback" undoes the change.',
     ...resumable('operate'),
     usage: '[DOMAIN]',
     flags: {

@@ -60,7 +60,7 @@ export function meaningOf(
   switch (status) {
     case 200: {
       const as = user ? ` as ${cleanLine(user)}` : '';
-      const sentence = `allowed${as} without a login, so this name has the policy bypass.`;
+      const sentence = `allowed${as} without a login, so the bypass policy applies to this name.`;
       return means('warning', sentence, 'anyone is allowed without a login.');
     }
     case 302:
@@ -82,7 +82,7 @@ export function meaningOf(
     case 404:
       return means(
         'blocked',
-        'the portal has no such endpoint, because it is older than 4.38 or its configuration defines others.',
+        'the portal has no such endpoint: its version is older than 4.38, or its configuration defines other endpoints.',
         'the portal does not support this check.',
       );
     default:
@@ -98,8 +98,9 @@ function refusal(url: URL, { domains }: Pick<RunningPortal['config'], 'domains'>
       'the portal does not protect plain HTTP.',
     );
   if (!domains.some(({ domain }) => isBelow(url.hostname, domain))) {
-    const named = domains.map(({ domain }) => cleanLine(domain)).join(', ') || 'none';
-    const sentence = `refused: the name is not in a cookie domain of the portal (${named}).`;
+    const named = domains.map(({ domain }) => cleanLine(domain)).join(', ');
+    const sentence =
+      named === '' ? 'refused: the portal has no cookie domains.' : `refused: the name is not in a cookie domain of the portal (${named}).`;
     return means('blocked', sentence, 'the portal is not configured for this domain.');
   }
   return means(
@@ -142,11 +143,11 @@ export const ssoTest: Procedure = async (session, input, context) => {
   wordsUpTo(2, input, { takes: 'Pass one address and one user', remedy: 'Run the command once for each address and user.' });
   const url = await askUrl(session, input, running);
   const user = await argumentOrPrompt(session, {
-    ...{ id: 'user', given: input.words[1] ?? (session.attended ? undefined : ''), code: 'usage.user', remedy: 'Name another one.' },
+    ...{ id: 'user', given: input.words[1] ?? (session.attended ? undefined : ''), code: 'usage.user', remedy: 'Specify another user.' },
     label: 'User',
     initial: '',
     help: 'Leave empty to test without a login.',
-    check: (text) => (/^(?:[\p{L}\p{N}][^\s,]*)?$/u.test(text.trim()) ? undefined : 'Not a user name.'),
+    check: (text) => (/^(?:[\p{L}\p{N}][^\s,]*)?$/u.test(text.trim()) ? undefined : 'Start with a letter or a digit; no spaces or commas.'),
   });
   const groups = user === '' ? [] : await groupsOf(session, running, user);
   const { method = 'GET', from = '' } = input.options;
@@ -155,10 +156,10 @@ export const ssoTest: Procedure = async (session, input, context) => {
   const asked = { url: url.href, method: method.toUpperCase(), user, groups, from: String(from) };
   const words = await portal.checkPolicy(asked, session.signal);
   const result = readPolicyCheck(words);
-  const who = `${user === '' ? 'not logged in' : user}${groups.length > 0 ? ` (${groups.join(', ')})` : ''}`;
+  const who = `${user === '' ? 'without a login' : `as ${user}`}${groups.length > 0 ? ` (${groups.join(', ')})` : ''}`;
   session.show({
     kind: 'table',
-    title: `${asked.method} ${url.href} by ${who}`,
+    title: `${asked.method} ${url.href} ${who}`,
     columns: ['RULE', 'DOMAIN', 'POLICY', ...result.criteria.map((name) => name.toUpperCase() as Uppercase<string>)],
     rows: result.rows.map(({ number, mark, cells }) => {
       const { domains = [], policy = '' } = config.rules[number - 1] ?? {};

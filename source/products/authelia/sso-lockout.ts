@@ -34,8 +34,8 @@ export const ssoSecondFactor: Procedure = async (session, input, context) => {
       title: `Delete the one-time codes of ${user}`,
       request: `authelia storage user totp delete ${user}`,
       consequences: [
-        `${user} must register a new authenticator at the next login.`,
-        'Until then, rules with two_factor deny access. Verify that the user made this request.',
+        `${user} can register a new authenticator at the next login.`,
+        'Until then, rules with two_factor may deny access. Verify that the user made this request.',
       ],
       done: async () => before.includes(oneTimeCodes),
       run: (grant) => portal.forgetOneTimeCodes(grant, user),
@@ -51,7 +51,7 @@ export const ssoSecondFactor: Procedure = async (session, input, context) => {
       right: 'destroy',
       title: `Delete the security keys of ${user}`,
       request: `authelia storage user webauthn delete ${user} --all`,
-      consequences: [`These security keys are deleted: ${keys.join(', ')}.`, `${user} must register a new security key.`],
+      consequences: [`These security keys are deleted: ${keys.join(', ')}.`, `${user} can register a new security key at the next login.`],
       done: async () => (await portal.securityKeys(user, session.signal)).length === 0,
       run: (grant) => portal.forgetSecurityKeys(grant, user).then(() => true),
     });
@@ -61,7 +61,7 @@ export const ssoSecondFactor: Procedure = async (session, input, context) => {
   const message =
     gone.length === 0
       ? `${user} has no second factor of this kind.`
-      : `Deleted for ${user}: ${gone.join(' and ')}. The portal prompts for a new one at the next login.`;
+      : `Deleted for ${user}: ${gone.join(' and ')}. The user can register a new second factor at the next login.`;
   return { message, data: { user, forgotten: gone } };
 };
 
@@ -75,7 +75,7 @@ async function whose(session: Session, input: FlowInput, context: FlowContext, {
   return argumentOrPrompt(session, {
     ...{ id: 'user', label: 'User', help: 'Name that the user logs in with.' },
     ...{ given: word, code: 'usage.user', remedy: 'Specify another user.' },
-    check: (name) => (/^[\p{L}\p{N}][^\s]*$/u.test(name) && cleanLine(name) === name ? undefined : 'Enter a valid user name.'),
+    check: (name) => (/^[\p{L}\p{N}][^\s]*$/u.test(name) && cleanLine(name) === name ? undefined : 'Enter a user name without spaces.'),
   });
 }
 
@@ -100,11 +100,8 @@ export const ssoUnban: Procedure = async (session, input, context) => {
   const bans = await portal.bans(session.signal);
   const banned = bans.map(({ kind, whom, expires }) => ({ kind, whom, expires }));
   if (bans.length === 0) return { message: `${id} has no bans.`, data: { banned } };
-  const end = bans.length === 1 ? 'it expires' : 'they expire';
-  const left = {
-    message: `No ban was lifted; ${end} at the time shown.`,
-    remedy: `To lift a ban later: quarterdeck sso unban ${id}`,
-  };
+  const end = bans.length === 1 ? 'the ban expires at the time shown' : 'the bans expire at the times shown';
+  const left = { message: `No ban was lifted; ${end}.`, remedy: `To lift a ban later: quarterdeck sso unban ${id}` };
   const chosen = await unlessCancelled(session, left, () => choose(session, input, bans));
   if (chosen.length === 0) {
     const others = [...new Set(bans.map(({ whom }) => whom))].join(', ');
@@ -127,7 +124,7 @@ export const ssoUnban: Procedure = async (session, input, context) => {
 
 /** Returns every ban of the chosen user or address: one can be banned more than once. */
 async function choose(session: Session, input: FlowInput, bans: readonly PortalBan[]): Promise<readonly PortalBan[]> {
-  const [word] = wordsUpTo(1, input, { takes: 'Specify one user or address at a time', remedy: 'Run the command once for each.' });
+  const [word] = wordsUpTo(1, input, { takes: 'Specify one user or address at a time', remedy: 'Run the command once for each one.' });
   const keyOf = ({ kind, whom }: PortalBan) => `${kind}:${whom}`;
   if (word !== undefined) return bans.filter(({ whom }) => whom === word);
   const kinds = new Map(bans.map((ban) => [keyOf(ban), ban]));

@@ -60,7 +60,7 @@ async function askPerson(
   const [word] = wordsUpTo(1, input, { takes: 'Specify one user at a time', remedy: 'Run the command once for each user.' });
   const name = await argumentOrPrompt(session, {
     ...{ id: 'user', label: 'Name to log in with', help: `Users: ${users.users.map((one) => cleanLine(one.name)).join(', ')}.` },
-    ...{ given: word, code: 'usage.user', remedy: 'Name another one.' },
+    ...{ given: word, code: 'usage.user', remedy: 'Specify another name.' },
     check: (text) => userNameProblem(text.trim(), config.userRules),
   });
   const there = users.user(name);
@@ -72,7 +72,7 @@ async function askPerson(
     check: (text) => (text.trim() === '' ? 'The portal requires a display name.' : undefined),
   });
   const email = await argumentOrPrompt(session, {
-    ...{ id: 'email', label: 'Mail address', help: 'The portal sends links for a new password and a second factor to this address.' },
+    ...{ id: 'email', label: 'Email address', help: 'The portal sends links for a new password and a second factor to this address.' },
     ...{ given: optionOf(input, 'email'), code: 'usage.user', remedy: 'Pass another address: --email ADDRESS.' },
     check: (text) => emailProblem(text.trim(), { users, config }),
   });
@@ -81,7 +81,7 @@ async function askPerson(
 }
 
 function emailProblem(email: string, { users, config }: Pick<OpenUsers, 'users' | 'config'>): string | undefined {
-  if (!/^[^\s@]+@[^\s@]+$/.test(email)) return 'Not an email address.';
+  if (!/^[^\s@]+@[^\s@]+$/.test(email)) return `Email addresses must have the form name@example.org, not "${cleanLine(email)}".`;
   const same = config.userRules.byEmail && users.users.find((one) => one.email.toLowerCase() === email.toLowerCase());
   return same ? `${cleanLine(same.name)} already has that address. This portal requires unique addresses.` : undefined;
 }

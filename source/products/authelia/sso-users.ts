@@ -139,7 +139,7 @@ async function readLast(open: OpenUsers): Promise<string> {
   if (word === undefined || word === 'read') return 'The change was already in the file.';
   throw new Fault(
     'failed.users',
-    `The change is already in the file, but the portal rejected the file when it last loaded it: ${word.refused}.`,
+    `The file already contains the change, but the portal rejected the file: ${word.refused}.`,
     `Fix ${open.file.shown}; earlier versions are kept in the stack folder. Then check the log: quarterdeck logs ${open.id}`,
   );
 }

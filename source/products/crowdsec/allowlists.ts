@@ -42,7 +42,7 @@ export const allowlistsList = onHostsThatHaveIt(async ({ crowdsec }, session) =>
 
 export const allowlistsCheck = onPrevention(async ({ crowdsec }, session, input) => {
   const [value] = await valuesOf(session, input.words.slice(0, 1));
-  if (value === undefined) throw new Error('at least one is required');
+  if (value === undefined) throw new Error('at least one address is required');
   const found = await allowlisting(crowdsec, value, session.signal);
   const data = { value, allowlisted: found !== undefined, by: found === undefined ? null : cleanLine(found) };
   return { message: found === undefined ? `No allowlist contains ${value}.` : `${value} is in an allowlist: ${cleanLine(found)}.`, data };

@@ -62,7 +62,7 @@ export const ban = onPrevention(async (prevention, session, input, context) => {
   }
 
   if (!context.practice && !guards.some(({ operator }) => operator)) {
-    const text = `Cannot tell where you connect from: ${cleanLine(engineName)} shows no SSH connection, login or SSH_CONNECTION. Check that ${order.target.shown} does not cover your own address.`;
+    const text = `Cannot tell where you connect from: no SSH connection or login was found on ${cleanLine(engineName)}, and SSH_CONNECTION is not set. Check that ${order.target.shown} does not cover your own address.`;
     session.show({ kind: 'text', text });
   }
   const consequences = consequencesOf(order.target, guards);
@@ -88,7 +88,7 @@ export const ban = onPrevention(async (prevention, session, input, context) => {
 async function chooseTarget(session: Session, input: FlowInput, guards: readonly Guarded[]): Promise<BanTarget> {
   const [written] = wordsUpTo(1, input, {
     takes: 'Specify one address, range or country at a time',
-    remedy: 'Run the command once for each.',
+    remedy: 'Run the command once for each target.',
   });
   if (written !== undefined) return targetOf(written);
   const among = amongOf(input);
@@ -116,12 +116,12 @@ async function oneOf(session: Session, among: readonly BanTarget[], guards: read
   const [first, second] = free;
   if (!first) {
     for (const target of among) refuseLockOut(target, guards);
-    throw new Error('every address would lock out one of your hosts or connections');
+    throw new Error('banning any of these addresses would lock you out');
   }
   if (!second) return first;
   const chosen = await session.ask.choice({
     id: 'target',
-    label: 'Address in this line',
+    label: 'Address to ban',
     choices: free.slice(0, 20).map(({ value }) => ({ value, label: value })),
     initial: first.value,
   });
@@ -172,7 +172,7 @@ async function banUnlessBanned(grant: Grant, crowdsec: Crowdsec, order: BanOrder
 async function replacesLonger(session: Session, { options }: FlowInput, order: BanOrder, longest: Decision): Promise<boolean> {
   if (options['replace'] === true) return true;
   const span = spokenDuration(order.seconds);
-  const answer = await choiceOr(session, `The ban of ${order.target.shown} was not changed.`, {
+  const answer = await choiceOr(session, `The ban on ${order.target.shown} was not changed.`, {
     id: 'longer',
     label: `${alreadyText(order, longest)} A ban for ${span} would have no effect.`,
     choices: [
@@ -233,7 +233,7 @@ async function reported(session: Session, crowdsec: Crowdsec, order: BanOrder, s
   const [decision] = await lastingDecisions(crowdsec, order, session.signal);
   if (!decision) {
     const remedy = 'The ban may have been lifted, or the address may be allowlisted. Check the allowlists and the CrowdSec log.';
-    throw new Fault('failed.ban', `CrowdSec accepted the ban of ${target.shown}, but does not list it.`, remedy);
+    throw new Fault('failed.ban', `CrowdSec accepted the ban on ${target.shown}, but does not list it.`, remedy);
   }
   const data = { ...(await dataOf(session, crowdsec, order, decision)), sent };
   if (!sent) return { message: alreadyText(order, decision), data };

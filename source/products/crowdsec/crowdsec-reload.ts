@@ -68,7 +68,7 @@ async function reload(
   const when = await choiceOr(session, 'Done. The change takes effect when CrowdSec is next reloaded or restarted.', {
     id: 'reload',
     label: 'The change takes effect after a reload.',
-    help: `Sends ${request}. Meanwhile, bouncers keep their decisions.`,
+    help: `Sends ${request}. Meanwhile, bouncers continue to enforce their decisions.`,
     choices: [
       { value: 'now', label: 'Reload now' },
       { value: 'later', label: 'Later' },

@@ -121,19 +121,19 @@ export const unban = onPrevention(async (prevention, session, input) => {
     for (const { id } of own) await endDecision(session, prevention, id);
   } else {
     const words = unbanWords(target);
-    await changeOver(session, prevention, { id: 'unban', words, what: `lift the ban of ${target.shown}` });
+    await changeOver(session, prevention, { id: 'unban', words, what: `lift the ban on ${target.shown}` });
   }
-  if (session.dryRun) return { message: `Dry run: no ban of ${target.shown} was lifted.` };
+  if (session.dryRun) return { message: `Dry run: no ban on ${target.shown} was lifted.` };
   let left = await crowdsec.decisionsAbout(target, session.signal);
   const shared = left.filter((decision) => isShared(decision) && !onlyOwn);
   // A decision of a shared list can be ended only by its id.
   for (const { id } of shared) await endDecision(session, prevention, id);
   if (shared.length > 0) left = await crowdsec.decisionsAbout(target, session.signal);
   const isListed = before.some(isShared) || shared.length > 0;
-  const back = ' It is in a shared list, so the next pull bans it again unless it is in an allowlist (quarterdeck allowlists add).';
+  const back = ` ${target.shown} is in a shared list, so the next pull bans it again unless it is in an allowlist (quarterdeck allowlists add).`;
   const ranges = [...new Set(around.map(({ value }) => value))].filter((value) => !left.some((decision) => decision.value === value));
   const [bans, were] = ranges.length > 1 ? ['bans', 'were'] : ['ban', 'was'];
-  const lifted = ranges.length > 0 ? ` The ${bans} of ${ranges.map(cleanLine).join(', ')} ${were} also lifted.` : '';
+  const lifted = ranges.length > 0 ? ` The ${bans} on ${ranges.map(cleanLine).join(', ')} ${were} also lifted.` : '';
   const remains = left.filter((decision) => !isShared(decision));
   const now = remains.length > 0 ? `still blocked: ${remains.map(spoken).join('; ')}` : 'no longer blocked';
   const data = unbanData(target, before, left);
@@ -166,12 +166,12 @@ async function chooseBanned(session: Session, input: FlowInput, crowdsec: Crowds
 /** `decisions delete --ip` also ends the bans of all ranges around the address. */
 async function leavesRanges(session: Session, target: BanTarget, around: readonly Decision[]): Promise<boolean> {
   const ranges = [...new Set(around.map(({ value }) => cleanLine(value)))].join(', ');
-  const answer = await choiceOr(session, `The ban of ${target.shown} was not lifted.`, {
+  const answer = await choiceOr(session, `The ban on ${target.shown} was not lifted.`, {
     id: 'around',
     label: `${target.shown} is also in ${ranges}, which is banned.`,
     choices: [
       { value: 'all', label: 'Lift both bans', detail: 'unblocks the address and the whole range' },
-      { value: 'own', label: `Lift only the ban of ${target.shown}`, detail: 'the address stays blocked with the range' },
+      { value: 'own', label: `Lift only the ban on ${target.shown}`, detail: 'the address stays blocked with the range' },
     ],
     initial: 'all',
   });

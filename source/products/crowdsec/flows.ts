@@ -16,7 +16,7 @@ export const crowdsecFlows = lazyFlows(shared, [
     verb: 'ban',
     title: 'Ban an address, a range or a country',
     summary:
-      'Bans an address, a range or a country for a limited time. Refuses bans that would lock you out, such as bans of your own address (with IPv6, its whole /64), your hosts, gateways, or private networks of the host and of containers. Other private addresses require confirmation.',
+      'Bans an address, a range or a country for a limited time. Refuses bans that would lock you out, such as bans on your own address (with IPv6, its whole /64), your hosts, gateways, or private networks of the host and of containers. Other private addresses require confirmation.',
     ...change,
     usage: '[ADDRESS|RANGE|COUNTRY]',
     flags: {
@@ -24,7 +24,7 @@ export const crowdsecFlows = lazyFlows(shared, [
       reason: { meaning: 'reason that is shown in the list of bans', value: 'TEXT' },
       captcha: { meaning: 'require a captcha instead, if the bouncer supports it' },
       replace: { meaning: 'replace a longer active ban' },
-      'bypass-allowlist': { meaning: 'ban even if an allowlist contains it (CrowdSec 1.6.6 or later)' },
+      'bypass-allowlist': { meaning: 'ban the target even if it is in an allowlist (CrowdSec 1.6.6 or later)' },
     },
     load: async () => (await import('./ban.ts')).ban,
   },
@@ -32,7 +32,7 @@ export const crowdsecFlows = lazyFlows(shared, [
     verb: 'unban',
     title: 'Lift a ban',
     summary:
-      'Deletes all decisions for an address, a range or a country, and lists the remaining ones. Decisions of shared lists return with the next pull, unless the address is in an allowlist.',
+      'Deletes all decisions for an address, a range or a country, and lists the remaining ones. Decisions from shared lists return with the next pull, unless the address is in an allowlist.',
     ...change,
     usage: '[ADDRESS|RANGE|COUNTRY]',
     load: async () => (await import('./decisions.ts')).unban,
@@ -40,7 +40,7 @@ export const crowdsecFlows = lazyFlows(shared, [
   {
     verb: 'decisions',
     title: 'List decisions',
-    summary: 'Lists the active bans with reason and remaining time.',
+    summary: 'Lists the active bans with their reasons and the remaining time.',
     right: 'read',
     usage: '[ADDRESS|RANGE|COUNTRY]',
     flags: { all: { meaning: 'include shared lists, which can be very long' } },
@@ -94,7 +94,7 @@ export const crowdsecFlows = lazyFlows(shared, [
   {
     verb: 'allowlists remove',
     title: 'Remove addresses from an allowlist',
-    summary: 'Removes addresses or ranges from an allowlist. They can be banned again.',
+    summary: 'Removes addresses or ranges from an allowlist, so that they can be banned again.',
     ...change,
     usage: '[NAME] [ADDRESS...]',
     load: async () => (await import('./allowlists.ts')).allowlistsRemove,
@@ -119,7 +119,7 @@ export const crowdsecFlows = lazyFlows(shared, [
     summary: 'Registers a bouncer and shows its key once, because CrowdSec stores only a hash of the key.',
     ...resumable('reveal'),
     usage: '[NAME]',
-    flags: { plain: { meaning: 'print only the key, also to a pipe' } },
+    flags: { plain: { meaning: 'print only the key, for use in a pipe' } },
     load: async () => (await import('./registrations.ts')).bouncersAdd,
   },
   {

@@ -100,7 +100,7 @@ export const collectionsRemove = onPrevention(async (prevention, session, input,
   if (session.dryRun) return { message: `Dry run: ${name} was not removed.` };
   if (await isInstalled(crowdsec, name, session.signal)) {
     const message = `${name} is still installed.`;
-    throw new Fault('failed.crowdsec', message, 'Another collection may require it, or the collection was changed manually.');
+    throw new Fault('failed.crowdsec', message, 'Another collection may require this collection, or it was changed manually.');
   }
   return removed();
 });
@@ -185,7 +185,7 @@ export const hubUpgrade = onPrevention(async (prevention, session, input, contex
   const still = await outdated();
   const upgraded = behind.filter(({ kind, name }) => !still.some((item) => item.kind === kind && item.name === name));
   const rest = still.length > 0 ? ` Still outdated: ${namesOf(still)}.` : '';
-  const message = `Upgraded ${namesOf(upgraded) || 'nothing'}.${rest}`;
+  const message = `${upgraded.length > 0 ? `Upgraded ${namesOf(upgraded)}` : 'Nothing was upgraded'}.${rest}`;
   const data = { upgraded: kindsAndNames(upgraded), left: kindsAndNames(still) };
   return reloadedOutcome(session, input, context, prevention, message, data);
 });

@@ -67,7 +67,7 @@ export function lockOutDoubts(target: BanTarget, guards: readonly Guarded[]): st
   if (target.scope === 'Country') return [];
   const { span, shown } = target;
   const hits = guards.filter((guard) => guard.maybe && overlap(guard.span, span)).map((guard) => `${guard.span.text} ${guard.what}`);
-  const doubts = [...new Set(hits)].slice(0, 5).map((hit) => `${cleanLine(hit)}. It may be your own address.`);
+  const doubts = [...new Set(hits)].slice(0, 5).map((hit) => `${cleanLine(hit)}. This may be your own address.`);
   if (isPrivate(span))
     doubts.push(
       `${shown} is ${isOneAddress(span) ? 'a private address' : 'in a private network'}. Check that it is not in one of your own networks.`,

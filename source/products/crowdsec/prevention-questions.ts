@@ -110,7 +110,7 @@ export async function changeOver(
 
 export async function endDecision(session: Session, prevention: Prevention, id: number): Promise<void> {
   const words = ['decisions', 'delete', '--id', String(id)];
-  await changeOver(session, prevention, { id: `end ${id}`, words, what: `end the decision ${id}` });
+  await changeOver(session, prevention, { id: `end ${id}`, words, what: `delete the decision ${id}` });
 }
 
 export function requestText(words: readonly string[]): string {

@@ -121,6 +121,6 @@ export const machinesValidate = onPrevention(async (prevention, session, input) 
 });
 
 export const machinesDelete = deleteNamed<Machine>('machine', machinesOf, (_, machines) => [
-  'The alerts of this machine are rejected until it is registered again.',
-  ...(machines.length === 1 ? ['This is the only machine. No logs will be analysed, and cscli on this host loses its own login.'] : []),
+  'Alerts from this machine are rejected until it is registered again.',
+  ...(machines.length === 1 ? ['This is the only machine. No logs will be analysed, and cscli on this host can no longer log in.'] : []),
 ]);

@@ -9,14 +9,14 @@ const expiration = (usual: string) => ({
 
 const change = resumable('operate');
 const removal = resumable('destroy');
-const plain = { plain: { meaning: 'print only the key, to a pipe' } };
+const plain = { plain: { meaning: 'print only the key, for use in a pipe' } };
 
 export const headscaleFlows = lazyFlows({ about: 'component', speaks: 'headscale' }, [
   {
     verb: 'key',
     title: 'Create a pre-auth key for a node',
     summary:
-      'Creates a key that a node can use to join the mesh, and shows it once, as a command for the node and as a QR code. Stores it in the secrets until you remove it, unless you pass --no-keep.',
+      'Creates a key that a node can use to join the mesh, and shows it once, as a command for the node and as a QR code. Saves the key to the secret store until you remove it, unless you pass --no-keep.',
     ...resumable('reveal'),
     flags: {
       user: { meaning: 'user that the node will belong to, or "none" if the node belongs to its tags', value: 'NAME' },
@@ -24,7 +24,7 @@ export const headscaleFlows = lazyFlows({ about: 'component', speaks: 'headscale
       reusable: { meaning: 'allow more than one node to join with the key' },
       ephemeral: { meaning: 'remove nodes that joined with the key when they go offline' },
       ...expiration('30d'),
-      'no-keep': { meaning: 'do not store the key in the secrets' },
+      'no-keep': { meaning: 'do not save the key to the secret store' },
       ...plain,
     },
     load: async () => (await import('./mesh-key.ts')).key,
@@ -40,7 +40,7 @@ export const headscaleFlows = lazyFlows({ about: 'component', speaks: 'headscale
     verb: 'mesh node',
     title: 'Manage the routes, tags and expiry of a node',
     summary:
-      'Approves the routes of a node, sets its tags or expiry, or expires, renames or deletes it. NODE is a name or a number; ACTION is routes, tags, expire, expires, keep, rename or delete.',
+      'Approves the routes of a node, sets its tags or expiry, or expires, renames or deletes it. NODE is a name or an ID; ACTION is routes, tags, expire, expires, keep, rename or delete.',
     ...removal,
     usage: '[NODE [ACTION [VALUE]]]',
     load: async () => (await import('./mesh-node.ts')).meshNode,
@@ -98,7 +98,7 @@ export const headscaleFlows = lazyFlows({ about: 'component', speaks: 'headscale
     verb: 'mesh edit-policy',
     title: 'Edit the mesh policy',
     summary:
-      'Opens the policy in your editor with its comments, checks your changes, shows the difference, sets it, and reads it back. With --stdin, reads the new policy from standard input.',
+      'Opens the policy in your editor with its comments, checks your changes, shows the difference, sets the policy, and reads it back. With --stdin, reads the new policy from standard input.',
     ...change,
     flags: { stdin: { meaning: 'read the new policy from standard input' } },
     load: async () => (await import('./mesh-policy.ts')).meshEditPolicy,
@@ -107,7 +107,7 @@ export const headscaleFlows = lazyFlows({ about: 'component', speaks: 'headscale
     verb: 'mesh access',
     title: 'Set up access to the mesh control server',
     summary:
-      'Runs headscale in the container to create an API key for this console, tests the key, and stores it in the secrets. Expires the previous key. With --give, uses an API key that you provide.',
+      'Creates an API key for this console with headscale in the container, tests the key, saves it to the secret store, and expires the previous key. With --give, uses an existing API key.',
     ...change,
     flags: {
       give: { meaning: 'use an existing key, entered at the prompt or passed with --answers' },

@@ -143,7 +143,7 @@ async function expire(session: Session, access: MeshAccess, written: string | un
     }));
   const key = keys.find(({ id, prefix }) => id === wanted || prefix === wanted);
   if (!key)
-    throw new Fault('usage.key', `No API key is named "${cleanLine(wanted)}".`, `Use one of: ${keys.map(({ id }) => id).join(', ')}.`);
+    throw new Fault('usage.key', `No API key matches "${cleanLine(wanted)}".`, `Use one of: ${keys.map(({ id }) => id).join(', ')}.`);
   if (key.id === ownKey?.id) {
     const message = 'This console uses that API key and would lose access to the control server.';
     throw new Fault('refused.lockOut', message, `Replace the key: quarterdeck mesh access ${target.component.id} --renew`);

@@ -46,7 +46,7 @@ export const key = onMesh(async (access, session, input, context) => {
   const isSeen = await showOnce(session, input, access, made, { server, kept });
   const { listed } = made;
   const once = reusable ? '' : ', for one node';
-  const rest = `${kept ? ' The key is stored in the secrets.' : ''}${isSeen ? '' : ` The key was not shown. To reveal it: quarterdeck secrets reveal ${id}.join KEY`}`;
+  const rest = `${kept ? ' The key is in the secret store.' : ''}${isSeen ? '' : ` The key was not shown. To reveal it: quarterdeck secrets reveal ${id}.join KEY`}`;
   return {
     message: `Key ${listed.id} for ${user?.name ?? tags.join(' ')} is valid until ${dateText(listed.expiryMs)}${once}.${rest}`,
     data: {
@@ -179,7 +179,7 @@ function formOf(input: FlowInput, { client }: MeshAccess, users: readonly MeshUs
       ),
       yesNo(
         'keep',
-        'Store in secrets',
+        'Store the key',
         options['no-keep'] !== true,
         'The server never shows the key again. To reveal a stored key: quarterdeck secrets reveal.',
       ),

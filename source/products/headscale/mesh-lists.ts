@@ -14,14 +14,14 @@ export const meshNodes = onMesh(async ({ client, target }, session) => {
     ADDRESS: ({ addresses }) => addresses[0] ?? '',
     'LOGIN ENDS': ({ expiryMs }) => untilText(expiryMs, now),
     ROUTES: routesText,
-    NUMBER: ({ id }) => id,
+    ID: ({ id }) => id,
   };
-  showList(session, nodes, columns, { title: `Nodes of ${target.component.id}`, right: ['NUMBER'] });
+  showList(session, nodes, columns, { title: `Nodes of ${target.component.id}`, right: ['ID'] });
   return { message: nodesSentence(target.component.id, nodes, now), data: { nodes: nodes.map((node) => nodeData(node, now)) } };
 });
 
 function nodesSentence(id: string, nodes: readonly MeshNode[], now: number): string {
-  if (nodes.length === 0) return `The mesh has no nodes yet. Create a key for the first one: quarterdeck key ${id}`;
+  if (nodes.length === 0) return `The mesh has no nodes yet. To create a key for the first node: quarterdeck key ${id}`;
   const online = nodes.filter(({ online: isOnline }) => isOnline).length;
   const expired = nodes.filter(({ expiryMs }) => isPast(expiryMs, now)).length;
   const waiting = nodes.filter((node) => waitingRoutes(node).length > 0).length;
@@ -59,13 +59,13 @@ export const meshUsers = onMesh(async ({ client, target }, session) => {
     NAME: ({ user }) => user.name,
     NODES: (one) => String(one.nodes),
     'VALID KEYS': (one) => String(one.keys),
-    CALLED: ({ user }) => user.displayName,
+    'FULL NAME': ({ user }) => user.displayName,
     EMAIL: ({ user }) => user.email,
     FROM: ({ user }) => user.provider,
-    SINCE: ({ user }) => dateText(user.createdMs),
-    NUMBER: ({ user }) => user.id,
+    CREATED: ({ user }) => dateText(user.createdMs),
+    ID: ({ user }) => user.id,
   };
-  showList(session, reported, columns, { title: `Users of ${target.component.id}`, right: ['NODES', 'VALID KEYS', 'NUMBER'] });
+  showList(session, reported, columns, { title: `Users of ${target.component.id}`, right: ['NODES', 'VALID KEYS', 'ID'] });
   return {
     message:
       users.length === 0
@@ -86,14 +86,14 @@ export const meshKeys = onMesh(async ({ client, target }, session) => {
   const keys = await client.keys(session.signal);
   const now = Date.now();
   const columns: Columns<MeshKey> = {
-    NUMBER: ({ id }) => id,
+    ID: ({ id }) => id,
     STATE: (key) => keyStatus(key, now),
-    ENDS: ({ expiryMs }) => untilText(expiryMs, now),
+    EXPIRES: ({ expiryMs }) => untilText(expiryMs, now),
     OWNER: ownerText,
-    MAY: keyKind,
+    KIND: keyKind,
     KEY: ({ masked }) => masked,
   };
-  showList(session, keys, columns, { title: `Pre-auth keys of ${target.component.id}`, right: ['NUMBER'] });
+  showList(session, keys, columns, { title: `Pre-auth keys of ${target.component.id}`, right: ['ID'] });
   const valid = keys.filter((key) => keyStatus(key, now) === 'valid').length;
   return {
     message: keys.length === 0 ? 'No pre-auth keys.' : `${countText(keys.length, 'pre-auth key')}, ${valid} valid.`,
@@ -117,14 +117,14 @@ export const meshApiKeys = onMesh(async ({ client, target, ownKey }, session) =>
   const keys = await client.apiKeys(session.signal);
   const now = Date.now();
   const columns: Columns<MeshApiKey> = {
-    NUMBER: ({ id }) => id,
+    ID: ({ id }) => id,
     STATE: (key) => apiKeyStatus(key, now),
-    ENDS: ({ expiryMs }) => untilText(expiryMs, now),
+    EXPIRES: ({ expiryMs }) => untilText(expiryMs, now),
     'LAST USED': ({ lastSeenMs }) => untilText(lastSeenMs, now),
     KEY: ({ prefix }) => prefix,
     '': ({ id }) => (id === ownKey?.id ? 'this console' : ''),
   };
-  showList(session, keys, columns, { title: `API keys of ${target.component.id}`, right: ['NUMBER'] });
+  showList(session, keys, columns, { title: `API keys of ${target.component.id}`, right: ['ID'] });
   return {
     message: `${countText(keys.length, 'API key')}, ${keys.filter((key) => apiKeyStatus(key, now) === 'valid').length} valid.`,
     data: {

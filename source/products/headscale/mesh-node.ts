@@ -243,14 +243,14 @@ export const meshRegister = onMesh((access, session, input) => {
 async function askKey(session: Session, words: readonly string[]): Promise<string> {
   const question = {
     id: 'key',
-    label: 'Registration shown by the client',
-    help: 'Paste the address, the command on that page, or only the key. To show it, run on the node: tailscale up --login-server ...',
+    label: 'Registration key shown by the client',
+    help: 'Paste the address, the command on its page, or only the key. To show them, run on the node: tailscale up --login-server ...',
     check: registrationProblem,
   };
   const written = words.length > 0 ? words.join(' ') : await session.ask.text(question);
   const key = registrationKeyOf(written);
   if (key !== undefined) return key;
-  throw new Fault('usage.key', registrationProblem(written) ?? 'No key found.', 'Copy the registration again.');
+  throw new Fault('usage.key', registrationProblem(written) ?? 'No key found.', 'Copy the registration key again.');
 }
 
 async function askUser(session: Session, access: MeshAccess, named: string | undefined): Promise<MeshUser> {

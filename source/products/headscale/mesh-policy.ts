@@ -67,7 +67,7 @@ export const meshPolicy = onMesh(async (access, session) => {
 export const meshEditPolicy = onMesh(async (access, session, input) => {
   await throwIfFile(access);
   const before = await access.client.policy(session.signal);
-  const left = { message: 'The policy was not changed.', remedy: 'Resume your edit: quarterdeck run' };
+  const left = { message: 'The policy was not changed.', remedy: 'To list the runs that you can resume: quarterdeck run' };
   return unlessCancelled(session, left, () => rounds(session, input, access, before?.text));
 });
 

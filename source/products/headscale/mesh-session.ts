@@ -88,7 +88,7 @@ async function meshOf(session: Session, input: FlowInput, context: FlowContext):
       entrance.kept === undefined ? `This console has no API key for ${id} yet` : `${id} no longer accepts the API key of this console`,
     help: `An API key allows any query and change. A new key is created in the container: headscale apikeys create --expiration ${usualKeyDays}d`,
     choices: [
-      { value: 'make', label: 'Create an API key', detail: `valid for ${usualKeyDays} days, stored in the secrets` },
+      { value: 'make', label: 'Create an API key', detail: `valid for ${usualKeyDays} days, saved to the secret store` },
       { value: 'give', label: 'Enter an existing API key' },
     ],
     initial: 'make',
@@ -158,7 +158,7 @@ export async function promptApiKey(session: Session, entrance: MeshEntrance): Pr
     await session.ask.secret({
       id: 'api-key',
       label: `API key of ${target.component.id}`,
-      help: 'Sent in a header of GET /api/v1/apikey, and stored in the secrets if the server accepts it.',
+      help: 'Tested with GET /api/v1/apikey, and saved to the secret store if the server accepts it.',
       check: apiKeyProblem,
     })
   ).trim();

@@ -27,7 +27,7 @@ export const meshUser = onMesh((access, session, input) => {
     if (!known.includes(action)) throw unknownAction(action, 'a user', known);
     if (action === 'create') {
       const made = await createUser(session, access, name === undefined ? {} : { name });
-      const message = `Created user ${made}. To create a key for their nodes: quarterdeck key ${access.target.component.id}`;
+      const message = `Created user ${made}. To create a key for the nodes of this user: quarterdeck key ${access.target.component.id}`;
       return outcome('created', message, { user: made });
     }
     // The user may have been renamed or deleted meanwhile: a resumed run continues with the same user.
@@ -103,7 +103,7 @@ async function throwIfNamed(session: Session, { client, target }: MeshAccess, us
   if (!policy || !namesUser(policy.text, user)) return;
   throw new Fault(
     'refused.policyNames',
-    `The policy refers to ${user.name}. With the user ${what}, the policy would be invalid, and the control server might not start again.`,
+    `The policy refers to ${user.name}. If the user is ${what}, the policy becomes invalid, and the control server might not start again.`,
     `Change the policy first: quarterdeck mesh edit-policy ${target.component.id}`,
   );
 }
@@ -142,7 +142,7 @@ async function deleteUser(session: Session, access: MeshAccess, user: MeshUser):
     request: `DELETE /api/v1/user/${user.id}`,
     consequences: [
       `The user ${user.name} is deleted and can no longer log in.`,
-      open.length > 0 ? `${countText(open.length, 'valid pre-auth key')} will be deleted too.` : 'No valid pre-auth keys are lost.',
+      open.length > 0 ? `${countText(open.length, 'valid pre-auth key')} will be deleted too.` : 'The user has no valid pre-auth keys.',
     ],
     done: async () => !(await client.users(session.signal)).some(({ id }) => id === user.id),
     run: (grant) => client.deleteUser(grant, user),

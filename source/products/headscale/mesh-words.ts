@@ -97,7 +97,7 @@ export function itemNamed<T extends { id: string; name: string }>(
   const [only, another] = byId ? [byId] : matches;
   if (only && !another) return only;
   if (another) {
-    const remedy = `Specify one by number: ${matches.map(({ id }) => cleanLine(id)).join(', ')}.`;
+    const remedy = `Specify one by ID: ${matches.map(({ id }) => cleanLine(id)).join(', ')}.`;
     throw new Fault(`usage.${noun}`, `Several ${noun}s are named ${cleanLine(written)}.`, remedy);
   }
   const names = items.map(({ name }) => name);

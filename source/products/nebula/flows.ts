@@ -3,9 +3,9 @@ import { lazyFlows, resumable } from '../../flows/flow.ts';
 export const nebulaFlows = lazyFlows({ about: 'host' }, [
   {
     verb: 'overlay ca',
-    title: 'Create the authority of the overlay mesh',
+    title: 'Create the CA of the overlay mesh',
     summary:
-      'Creates the authority that signs the certificates of an overlay mesh (nebula), with nebula-cert on this machine. Its private key is stored only in the secret store.',
+      'Creates the certificate authority (CA) that signs the certificates of an overlay mesh (Nebula), with nebula-cert on this machine. The private key of the CA is stored only in the secret store.',
     ...resumable('operate'),
     usage: '[NAME]',
     flags: { for: { meaning: 'validity, e.g. 1095d', value: 'DURATION' } },
@@ -22,7 +22,7 @@ export const nebulaFlows = lazyFlows({ about: 'host' }, [
       ip: { meaning: 'address in the mesh with prefix length, e.g. 10.1.0.2/24', value: 'NETWORK' },
       groups: { meaning: 'groups for firewall rules, comma-separated', value: 'LIST' },
       subnets: { meaning: 'networks behind the node, comma-separated', value: 'LIST' },
-      for: { meaning: 'validity (default: until the authority expires)', value: 'DURATION' },
+      for: { meaning: 'validity (default: until the CA expires)', value: 'DURATION' },
       out: {
         meaning: 'write ca.crt, NAME.crt and NAME.key to this folder on this machine; only the owner can read the key',
         value: 'FOLDER',
@@ -35,14 +35,14 @@ export const nebulaFlows = lazyFlows({ about: 'host' }, [
     verb: 'overlay list',
     title: 'List the certificates of the overlay mesh',
     summary:
-      'Lists the certificates of the authority and of every node signed by Quarterdeck, with their expiry. Exits with 1 if one has expired.',
+      'Lists the CA certificate and the node certificates that Quarterdeck signed, with their expiry dates. Exits with code 1 if any has expired.',
     right: 'read',
     load: async () => (await import('./overlay-mesh.ts')).overlayList,
   },
   {
     verb: 'overlay inspect',
     title: 'Check a certificate of an overlay mesh',
-    summary: 'Shows the names and expiry of a certificate, and whether the authority of this mesh signed it.',
+    summary: 'Shows the names and the expiry date of a certificate, and whether the CA of this mesh signed it.',
     right: 'read',
     usage: '[FILE]',
     flags: { stdin: { meaning: 'read the certificate from standard input' } },

@@ -12,14 +12,14 @@ import { inspectCertificates, type OverlayCertificate, verifyCertificate } from 
 export const soonMs = 30 * 86_400_000;
 
 export function bookOf({ dataFolder }: FlowContext, engineName: string): OverlayBook {
-  if (dataFolder === undefined) throw new Error('the data folder belongs to the app');
+  if (dataFolder === undefined) throw new Error('no data folder is configured');
   return new OverlayBook(dataFolder, engineName);
 }
 
 export async function meshOf(book: OverlayBook): Promise<OverlayMesh> {
   const mesh = await book.read();
   if (mesh) return mesh;
-  throw new Fault('failed.overlay', 'This mesh has no authority yet.', 'Create an authority: quarterdeck overlay ca');
+  throw new Fault('failed.overlay', 'This mesh has no CA yet.', 'Create a CA: quarterdeck overlay ca');
 }
 
 export function dayText(ms: number): string {
@@ -42,12 +42,12 @@ export const overlayList: Procedure = async (session, input, context) => {
   const { authority, nodes } = mesh;
   // A certificate is not valid for longer than its authority's.
   const rows = nodes.map((node) => ({ ...node, untilMs: Math.min(node.untilMs, authority.untilMs) })).sort((a, b) => a.untilMs - b.untilMs);
-  const all = [{ ...authority, name: `${authority.name} (authority)`, network: '', groups: [] }, ...rows];
+  const all = [{ ...authority, name: `${authority.name} (CA)`, network: '', groups: [] }, ...rows];
   const columns: Columns<(typeof all)[number]> = {
     CERTIFICATE: ({ name }) => cleanLine(name),
     ADDRESS: ({ network }) => cleanLine(network),
     GROUPS: ({ groups }) => cleanLine(groups.join(', ')),
-    ENDS: ({ untilMs }) => dayText(untilMs),
+    EXPIRES: ({ untilMs }) => dayText(untilMs),
     '': ({ untilMs }) => endText(untilMs, nowMs),
   };
   showList(session, all, columns);
@@ -88,7 +88,7 @@ export const overlayInspect: Procedure = async (session, input, context) => {
     });
   const isBad = problem !== undefined || found.some((one) => isOver(one, nowMs));
   return {
-    message: isBad ? `${first.name} is not valid.` : `${first.name} is valid.`,
+    message: `${first.name} ${isBad ? 'is not valid' : authority ? 'is valid' : 'has not expired; its signature was not checked'}.`,
     data: { certificates: found.map(jsonOf), ...(problem !== undefined && { problem }) },
     exitCode: isBad ? 1 : 0,
   };
@@ -99,14 +99,14 @@ const isOver = ({ fromMs, untilMs }: OverlayCertificate, nowMs: number) => until
 function showCertificate(session: Session, one: OverlayCertificate, at: number, nowMs: number): void {
   session.show({
     kind: 'table',
-    title: `${one.name}${one.isAuthority ? ' (authority)' : ''}`,
+    title: `${one.name}${one.isAuthority ? ' (CA)' : ''}`,
     columns: ['', ''],
     rows: [
       ['address', one.networks.join(', ')],
       ['groups', one.groups.join(', ')],
       ['networks behind the node', one.subnets.join(', ')],
       ['valid from', dayText(one.fromMs)],
-      ['until', `${dayText(one.untilMs)}, ${endText(one.untilMs, nowMs)}`],
+      ['valid until', `${dayText(one.untilMs)}, ${endText(one.untilMs, nowMs)}`],
       ['fingerprint', one.fingerprint],
     ].filter(([, value]) => value !== ''),
   });

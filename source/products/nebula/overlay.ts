@@ -27,19 +27,19 @@ export const overlayCa: Procedure = async (session, input, context) => {
   if (before && !isOurs) {
     throw new Fault(
       'refused.authority',
-      `The mesh on ${input.engineName} already has an authority: ${cleanLine(before.authority.name)}, ${endText(before.authority.untilMs, Date.now())}.`,
-      `Nodes in the mesh would reject certificates from another authority. To start a new mesh, move overlay-mesh/${encodeURIComponent(input.engineName)}.json out of the data folder.`,
+      `The mesh on ${input.engineName} already has a CA: ${cleanLine(before.authority.name)}, ${endText(before.authority.untilMs, Date.now())}.`,
+      `Nodes in the mesh would reject certificates from another CA. To start a new mesh, move overlay-mesh/${encodeURIComponent(input.engineName)}.json out of the data folder.`,
     );
   }
   const name = await wordOr(session, input, { id: 'name', label: 'Mesh name', initial: 'home mesh' });
-  const help = 'When the authority expires, every node needs a new certificate at the same time.';
+  const help = 'When the CA expires, every node needs a new certificate at the same time.';
   const seconds = forOption(input) ?? (await session.ask.duration({ id: 'for', label: 'Validity', initial: usualAuthority, help }));
   const vault = await context.vault(session);
   if (!isOurs) await session.note('authority', name);
   const signed = await session.act({
     id: 'authority',
     right: 'operate',
-    request: `nebula-cert ca -name ${name} -duration ${seconds}s; store its key as ${input.engineName}/${component}/CA_KEY`,
+    request: `nebula-cert ca -name ${name} -duration ${seconds}s; store the key as ${input.engineName}/${component}/CA_KEY`,
     target: { host: input.engineName, component },
     done: async () => (await book.read()) !== undefined,
     run: async (grant) => {
@@ -53,7 +53,7 @@ export const overlayCa: Procedure = async (session, input, context) => {
     },
   });
   const made = await thisOrEarlier(session, signed, async () => (await meshOf(book)).authority.certificate);
-  if (!made) return { message: 'Dry run: no authority was created.' };
+  if (!made) return { message: 'Dry run: no CA was created.' };
   return {
     message: `Created ${name}, valid until ${dayText(made.untilMs)}. Its key is in the secret store. To back up the key: quarterdeck secrets export. To sign a node: quarterdeck overlay sign NAME`,
     data: { authority: jsonOf(made) },
@@ -69,8 +69,8 @@ export const overlaySign: Procedure = async (session, input, context) => {
   if (authority.untilMs < nowMs)
     throw new Fault(
       'refused.authority',
-      `The authority ${cleanLine(authority.name)} expired on ${dayText(authority.untilMs)}, so nodes reject certificates that it signs.`,
-      `To start a new mesh, move overlay-mesh/${encodeURIComponent(input.engineName)}.json out of the data folder. Then create an authority, and sign every node again.`,
+      `The CA ${cleanLine(authority.name)} expired on ${dayText(authority.untilMs)}, so nodes reject certificates that it signs.`,
+      `To start a new mesh, move overlay-mesh/${encodeURIComponent(input.engineName)}.json out of the data folder. Then create a CA, and sign every node again.`,
     );
   const wanted = await nodeOf(session, input, mesh);
   const asked = await askWhere(session, input, wanted.name);
@@ -82,7 +82,7 @@ export const overlaySign: Procedure = async (session, input, context) => {
   if (authorityKey === undefined)
     throw new Fault(
       'failed.overlay',
-      `The authority's key is not in the secret store (${keyName}).`,
+      `The private key of the CA is not in the secret store (${keyName}).`,
       'Import the key from an export: quarterdeck secrets import',
     );
   session.hide(authorityKey);
@@ -94,7 +94,7 @@ export const overlaySign: Procedure = async (session, input, context) => {
     id: 'sign',
     right: 'reveal',
     request: [
-      `nebula-cert sign -name ${wanted.name} -ip ${wanted.network}${wanted.groups.length > 0 ? ` -groups ${wanted.groups.join(',')}` : ''}; store its key as ${nodeKeyName}`,
+      `nebula-cert sign -name ${wanted.name} -ip ${wanted.network}${wanted.groups.length > 0 ? ` -groups ${wanted.groups.join(',')}` : ''}; store the key as ${nodeKeyName}`,
       out === undefined ? '' : `write ca.crt, ${wanted.name}.crt and ${wanted.name}.key into ${cleanLine(out)}`,
       installed === undefined ? '' : `write ca.crt, host.crt and host.key into ${cleanLine(installed.folder)}`,
     ]
@@ -159,7 +159,7 @@ async function offerAuthority(session: Session, input: FlowInput, context: FlowC
   const name = await session.ask.text({
     id: 'mesh',
     label: 'Mesh name',
-    help: 'This host has no mesh authority yet. One is created first, valid for three years (quarterdeck overlay ca).',
+    help: 'This host has no mesh CA yet. A CA is created first, valid for three years (quarterdeck overlay ca).',
     initial: 'home mesh',
     check: (text) => (text.trim() === '' ? 'A name is required.' : undefined),
   });
@@ -205,7 +205,7 @@ async function nodeOf(session: Session, input: FlowInput, mesh: OverlayMesh): Pr
   const name = await wordOr(session, input, {
     id: 'name',
     label: 'Node',
-    help: names.length > 0 ? `Already signed: ${names.slice(0, 8).join(', ')}. Reuse a name to renew it.` : 'Name in the mesh, e.g. nas.',
+    help: names.length > 0 ? `Already signed: ${names.slice(0, 8).join(', ')}. To renew, reuse the name.` : 'Name in the mesh, e.g. nas.',
   });
   const before = mesh.nodes.find((node) => node.name === name);
   const networkProblem = (text: string) => {
@@ -227,8 +227,8 @@ async function nodeOf(session: Session, input: FlowInput, mesh: OverlayMesh): Pr
   if (seconds !== undefined && Date.now() + seconds * 1000 > mesh.authority.untilMs)
     throw new Fault(
       'usage.duration',
-      `The certificate cannot be valid longer than the authority, which expires on ${dayText(mesh.authority.untilMs)}.`,
-      'Omit --for to use the validity of the authority.',
+      `The certificate cannot be valid longer than the CA, which expires on ${dayText(mesh.authority.untilMs)}.`,
+      'Omit --for to use the validity of the CA.',
     );
   return { name, network: network.trim(), groups, subnets, seconds };
 }
@@ -250,7 +250,7 @@ async function wordOr(
   { words }: FlowInput,
   question: { id: string; label: string; help?: string; initial?: string },
 ): Promise<string> {
-  const [given] = wordsUpTo(1, { words }, { takes: 'One name at a time', remedy: 'Quote a name that contains spaces.' });
+  const [given] = wordsUpTo(1, { words }, { takes: 'Specify one name at a time', remedy: 'Quote a name that contains spaces.' });
   const check = (text: string) =>
     /^[\p{L}\p{N}][\p{L}\p{N} ._-]{0,59}$/u.test(text.trim()) ? undefined : 'Enter 1 to 60 letters, digits, spaces or . _ -';
   return argumentOrPrompt(session, { ...question, check, given, code: 'usage.overlay', remedy: 'See: quarterdeck overlay sign --help' });

@@ -84,7 +84,7 @@ async function areOpen(session: Session, context: FlowContext, engineName: strin
   const closed = objectOf(objectOf(json)?.['settings'])?.['disableUserRegistration'];
   if (status !== 200 || typeof closed !== 'boolean') {
     const message = `${id} does not report whether sign-ups are enabled (status ${status}).`;
-    throw new Fault('failed.vault', message, 'Check in the web UI. Vaultwarden before 1.32 does not report it.');
+    throw new Fault('failed.vault', message, 'Check in the web UI. Vaultwarden before 1.32 does not report this setting.');
   }
   return !closed;
 }

@@ -30,7 +30,7 @@ export const vulnerabilitiesDecide: Procedure = async (session, input, context) 
   if (input.options['as'] !== undefined) return decideAtOnce(session, input, book, wanted);
   const groups = groupByPackage(wanted.filter(isUndecided));
   if (groups.length > 0) return decideEach(session, book, { groups, componentOf });
-  const message = wanted.length === 0 ? 'No matches.' : 'All matches have a decision.';
+  const message = wanted.length === 0 ? 'No matches.' : 'All matching vulnerabilities have a decision.';
   return { message, data: { decided: 0, left: 0 } };
 };
 
@@ -77,7 +77,7 @@ async function askVerdict(session: Session, group: PackageGroup, where: string):
   const [worst] = group.all;
   if (!worst) return 'skip';
   const columns: Columns<Triaged> = {
-    BAND: ({ band }) => band,
+    SEVERITY: ({ band }) => band,
     CVSS: ({ score }) => score?.toFixed(1) ?? '',
     ID: ({ id }) => cleanLine(id),
     'FIXED IN': ({ fixedIn }) => cleanLine(fixedIn),
@@ -130,7 +130,7 @@ async function decideAtOnce(session: Session, input: FlowInput, book: TriageBook
   const nowMs = Date.now();
   const verdict = verdictOf(input, nowMs);
   if (input.words.length === 0 && input.options['band'] === undefined)
-    throw new Fault('usage.words', 'A decision cannot apply to all vulnerabilities.', 'Name a vulnerability, a package or a component.');
+    throw new Fault('usage.words', 'A decision cannot apply to all vulnerabilities.', 'Specify a vulnerability, a package or a component.');
   if (wanted.length === 0)
     throw new Fault(
       'usage.vulnerability',

@@ -33,7 +33,7 @@ export const vulnerabilitiesImport: Procedure = async (session, input, context) 
     session.show({ kind: 'item', id: 'feed', title: blind, state: 'warning', evidence: 'Update the database and scan again.' });
   const counted = bands.map((band) => ({ band, count: report.vulnerabilities.filter((one) => one.band === band).length }));
   const found = counted.filter(({ count }) => count > 0);
-  showList(session, found, { BAND: ({ band }) => band, FOUND: ({ count }) => numberText(count) }, { right: ['FOUND'] });
+  showList(session, found, { SEVERITY: ({ band }) => band, FOUND: ({ count }) => numberText(count) }, { right: ['FOUND'] });
   const done = await session.act({
     id: 'import',
     right: 'operate',
@@ -60,7 +60,7 @@ export const vulnerabilitiesImport: Procedure = async (session, input, context) 
 };
 
 async function reportFile(session: Session, { words, stdin }: FlowInput): Promise<{ bytes: Uint8Array; file: string }> {
-  const [word] = wordsUpTo(1, { words }, { takes: 'One report at a time', remedy: 'Run the command once for each report.' });
+  const [word] = wordsUpTo(1, { words }, { takes: 'Import one report at a time', remedy: 'Run the command once for each report.' });
   if (stdin) return { bytes: stdin, file: word ?? 'the input' };
   const written = await argumentOrPrompt(session, {
     ...{ id: 'file', given: word, code: 'usage.file', remedy: 'Use a report file created by the scanner.' },

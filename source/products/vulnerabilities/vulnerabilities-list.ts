@@ -28,17 +28,17 @@ export const vulnerabilitiesList: Procedure = async (session, input, context) =>
     session.show({ kind: 'item', id: `scanner ${name}`, title: cleanLine(text), state: severity === 'ok' ? 'ok' : 'warning' });
   for (const [at, text] of remarks.entries()) session.show({ kind: 'item', id: `remark ${at}`, title: cleanLine(text), state: 'warning' });
   const columns: Columns<Triaged> = {
-    BAND: ({ band }) => band,
+    SEVERITY: ({ band }) => band,
     CVSS: ({ score }) => score?.toFixed(1) ?? '',
     VULNERABILITY: ({ id }) => cleanLine(id),
     PACKAGE: (one) => cleanLine([one.package, one.version, one.fixedIn === '' ? '' : `-> ${one.fixedIn}`].filter(Boolean).join(' ')),
     WHERE: ({ subject }) => cleanLine(componentOf(subject) ?? subject),
     DEADLINE: ({ dueMs }) => dueText(dueMs, nowMs),
-    STANDING: ({ standing }) => standing,
+    STATUS: ({ standing }) => standing,
   };
   showList(session, wanted.slice(0, limit), columns, { right: ['CVSS'] });
   const left = wanted.length - limit;
-  const more = `${numberText(left)} more are not shown. Filter by component, package or ID, use --band or --late, or raise --limit.`;
+  const more = `${numberText(left)} more are not shown. Filter by component, package, ID or severity (--band), list only overdue ones (--late), or raise --limit.`;
   return {
     message: `${summaryText(wanted, all.length)}${left > 0 ? ` ${more}` : ''}`,
     data: {

@@ -191,7 +191,7 @@ describe('decide', () => {
     expect(await run(vulnerabilitiesDecide, [], {}, second)).toMatchObject({ message: '1 decision saved; none left to decide.' });
     expect(second.asked[0]?.label).toMatch(/^zlib in nginx/);
     expect(await standings()).toEqual({ 'CVE-2026-1': 'accepted', 'CVE-2026-2': 'accepted', 'CVE-2026-3': 'fixing' });
-    expect((await run(vulnerabilitiesDecide)).message).toBe('All matches have a decision.');
+    expect((await run(vulnerabilitiesDecide)).message).toBe('All matching vulnerabilities have a decision.');
   });
 
   test('unattended answers are taken in turn, and what they do not reach is left', async () => {

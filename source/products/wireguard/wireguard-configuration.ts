@@ -20,7 +20,7 @@ const fileStep = 'file-made';
 const shownSeconds = 60;
 
 export const wireguardMake: Procedure = async (session, input) => {
-  const [name = ''] = wordsUpTo(1, input, { takes: 'One device at a time', remedy: 'Run the command once for each device.' });
+  const [name = ''] = wordsUpTo(1, input, { takes: 'Specify one device at a time', remedy: 'Run the command once for each device.' });
   const written = optionOf(input, 'out');
   const out = written === undefined ? undefined : fileOf(written);
   // Checked before any prompt: an existing file is not overwritten, because it may be the only copy of a key.
@@ -149,7 +149,7 @@ function outcome(wanted: ClientSettings, publicKey: string, file: string | undef
     message:
       file === undefined
         ? `Created a configuration for ${cleanLine(wanted.name)}. Add this peer to the server: public key ${publicKey} (${single})${wanted.presharedKey ? ' and the preshared key' : ''}.`
-        : `Wrote ${cleanLine(file)}. Add ${cleanLine(peerFile(file))} to the configuration of the server, then delete it here.`,
+        : `Wrote ${cleanLine(file)}. Add ${cleanLine(peerFile(file))} to the configuration of the server, then delete that file here.`,
     data: { ...publicPart(wanted), publicKey, ...(file !== undefined && { file, server: peerFile(file) }) },
   };
 }
@@ -174,7 +174,7 @@ export const wireguardCheck: Procedure = async (session, input) => {
 };
 
 async function configFile(session: Session, { words, stdin }: FlowInput): Promise<{ text: string; file: string; isOpen: boolean }> {
-  const [word] = wordsUpTo(1, { words }, { takes: 'One file at a time', remedy: 'Run the command once for each file.' });
+  const [word] = wordsUpTo(1, { words }, { takes: 'Check one file at a time', remedy: 'Run the command once for each file.' });
   if (stdin) return { text: new TextDecoder().decode(stdin), file: 'the input', isOpen: false };
   const written = await fileWord(session, word, { label: 'Configuration', help: 'A wg-quick configuration file on this machine.' });
   const { text, file, path } = await readNamedFile(session, written, 'Pass a WireGuard configuration file.');

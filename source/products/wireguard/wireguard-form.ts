@@ -57,7 +57,7 @@ export function clientForm(name: string): Form {
       ...section('Server', [
         {
           ...{ id: 'serverPublicKey', label: 'Server public key', value: '' },
-          help: 'Shown by "wg show" on the server. It is not a secret.',
+          help: 'Shown by "wg show" on the server; not a secret.',
           check: (text) => keyProblem(text),
         },
         {

@@ -72,7 +72,7 @@ describe('the users file', () => {
       { ...one, name: 'ida', email: 'A@b' },
       { ...one, name: 'noor', email: 'a@B' },
     ];
-    expect(usersProblems(same, rules)).toEqual(['ida and noor have the same mail address, which search.email does not allow.']);
+    expect(usersProblems(same, rules)).toEqual(['ida and noor have the same email address, which search.email does not allow.']);
     expect(usersProblems([{ ...one, name: 'ida', email: '', digest: 'secret' }], rules)).toEqual(['The password of ida is not a hash.']);
   });
 });

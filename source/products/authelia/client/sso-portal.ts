@@ -128,7 +128,7 @@ export class SsoPortal {
 function refused(what: string, outcome: ExecOutcome): Fault {
   const words = said(outcome);
   if (/unknown (?:command|flag|shorthand)/i.test(words))
-    return failed(`This version of Authelia cannot ${what}.`, 'Update Authelia. Bans require version 4.39 or later, security keys 4.38.');
+    return failed(`This version of Authelia cannot ${what}.`, 'Update Authelia: bans require 4.39 or later, security keys 4.38 or later.');
   return failed(
     `The portal could not ${what}: ${words || `its command exited with code ${outcome.exitCode}`}.`,
     'Check the log of the portal.',

@@ -123,7 +123,7 @@ export function usersProblems(users: readonly PortalUser[], { caseInsensitive, b
       const same = users.filter((other) => other.email.toLowerCase() === email.toLowerCase());
       if (same.length > 1 && same[0]?.name === name)
         problems.push(
-          `${same.map((one) => cleanLine(one.name)).join(' and ')} have the same mail address, which search.email does not allow.`,
+          `${same.map((one) => cleanLine(one.name)).join(' and ')} have the same email address, which search.email does not allow.`,
         );
     }
   }

@@ -16,7 +16,7 @@ const apiAgainMs = 60_000;
 const originsMs = 600_000;
 
 const withoutAllowlists =
-  'Allowlists require CrowdSec 1.6.6 or later. In earlier versions, a whitelist file for the parsers prevents bans by scenarios, but not manual bans.';
+  'Allowlists require CrowdSec 1.6.6 or later. In earlier versions, a parser whitelist prevents bans by scenarios, but not manual bans.';
 
 export interface BanOrder {
   target: BanTarget;

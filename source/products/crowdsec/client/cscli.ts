@@ -31,7 +31,7 @@ export function cscliInContainer(
     async read(words, signal) {
       if (readOnly) {
         const command = words.slice(0, 2).map(cleanLine).join(' ');
-        const message = `Read-only sessions run no programs in containers, but this requires cscli ${command}.`;
+        const message = `Read-only sessions cannot run programs in containers, and this action requires cscli ${command}.`;
         throw new Fault('refused.readOnly', message, 'Start without --read-only.');
       }
       return limited(signal, readLimitMs, async (both) =>

@@ -31,7 +31,7 @@ export class Headscale {
   ) {}
 
   async users(signal: AbortSignal): Promise<readonly MeshUser[]> {
-    return listOf(await this.#ask('list its users', 'GET', 'user', {}, signal), 'users', userOf);
+    return listOf(await this.#ask('list users', 'GET', 'user', {}, signal), 'users', userOf);
   }
 
   async createUser(grant: Grant, wish: { name: string; displayName?: string; email?: string }): Promise<MeshUser> {
@@ -74,7 +74,7 @@ export class Headscale {
   }
 
   async nodes(signal: AbortSignal): Promise<readonly MeshNode[]> {
-    const nodes = listOf(await this.#ask('list its nodes', 'GET', 'node', {}, signal), 'nodes', nodeOf);
+    const nodes = listOf(await this.#ask('list nodes', 'GET', 'node', {}, signal), 'nodes', nodeOf);
     if (this.#since(26)) return nodes;
     const routes = routesByNode(await this.#ask('list routes', 'GET', 'routes', {}, signal));
     return nodes.map((node) => ({ ...node, routes: routes.get(node.id) ?? { available: [], approved: [], serving: [] } }));
@@ -140,7 +140,7 @@ export class Headscale {
   }
 
   async apiKeys(signal: AbortSignal): Promise<readonly MeshApiKey[]> {
-    return listOf(await this.#ask('list its API keys', 'GET', 'apikey', {}, signal), 'apiKeys', apiKeyOf);
+    return listOf(await this.#ask('list API keys', 'GET', 'apikey', {}, signal), 'apiKeys', apiKeyOf);
   }
 
   async createApiKey(grant: Grant, expiryMs: number): Promise<string> {
@@ -159,7 +159,7 @@ export class Headscale {
   async policy(signal: AbortSignal) {
     const answer = await this.api.send('GET', '/api/v1/policy', {}, signal);
     if (answer.status >= 400 && /policy not found/i.test(answer.words)) return undefined;
-    const { policy, updatedAt } = mapOf(this.#good(answer, 'read its policy'));
+    const { policy, updatedAt } = mapOf(this.#good(answer, 'read the policy'));
     if (typeof policy !== 'string') throw strange('The control server returned no policy.');
     return { text: policy, updatedMs: timeOf(updatedAt) };
   }
@@ -194,7 +194,7 @@ export class Headscale {
 
   async #wholeKeys(signal: AbortSignal) {
     const list = async (query: Record<string, string>, user?: MeshUser) => {
-      const answer = await this.#ask('list its pre-auth keys', 'GET', 'preauthkey', { query }, signal);
+      const answer = await this.#ask('list pre-auth keys', 'GET', 'preauthkey', { query }, signal);
       return listOf(answer, 'preAuthKeys', (asReported) => ({ key: keyOf(asReported), asReported, user }));
     };
     if (this.#since(28)) return list({});

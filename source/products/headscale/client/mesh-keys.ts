@@ -52,11 +52,11 @@ export function registrationKeyOf(text: string): string | undefined {
 }
 
 export function registrationProblem(text: string): string | undefined {
-  if (text.trim() === '') return 'Paste the registration that the client shows, or cancel.';
+  if (text.trim() === '') return 'Paste the registration key that the client shows, or cancel.';
   if (registrationKeyOf(text) !== undefined) return undefined;
   return /hskey-auth-/.test(text)
     ? 'This is a pre-auth key; nodes that use it join without registration.'
-    : 'No registration key found. It is the last part of the address that the client shows.';
+    : 'No registration key found. The key is the last part of the address that the client shows.';
 }
 
 export function tagProblem(tag: string): string | undefined {

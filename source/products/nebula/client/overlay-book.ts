@@ -40,7 +40,7 @@ export class OverlayBook {
     grant.signal.throwIfAborted();
     await withFileLock(this.#file, async () => {
       const mesh = await this.read();
-      if (!mesh) throw new Fault('failed.overlay', 'The mesh no longer has an authority.', 'Create an authority: quarterdeck overlay ca');
+      if (!mesh) throw new Fault('failed.overlay', 'The mesh no longer has a CA.', 'Create a CA: quarterdeck overlay ca');
       await this.#write({ ...mesh, nodes: [...mesh.nodes.filter(({ name }) => name !== node.name), node] });
     });
   }

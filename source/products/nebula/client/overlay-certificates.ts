@@ -29,9 +29,9 @@ export async function createCa(
 ): Promise<{ certificate: string; key: string }> {
   const script = `${inMemory}
 nebula-cert ca -name "$1" -duration "$2" -out-crt "$d/ca.crt" -out-key "$d/ca.key" >&2 && cat "$d/ca.crt" "$d/ca.key"`;
-  const text = await outputOf('create the authority', script, { signal }, [name, `${seconds}s`]);
+  const text = await outputOf('create the CA', script, { signal }, [name, `${seconds}s`]);
   const [certificate, key] = [blockOf(text, 'CERTIFICATE'), blockOf(text, 'ED25519 PRIVATE KEY')];
-  if (certificate === undefined || key === undefined) throw failed('create the authority', text.includes('PRIVATE') ? '' : text);
+  if (certificate === undefined || key === undefined) throw failed('create the CA', text.includes('PRIVATE') ? '' : text);
   return { certificate, key };
 }
 
@@ -67,7 +67,7 @@ export async function verifyCertificate(authority: string, certificate: string, 
   const script = `${inMemory}
 printf '%s\\n' "$OVERLAY_CA" >"$d/ca.crt" && printf '%s\\n' "$OVERLAY_NODE" >"$d/host.crt" && nebula-cert verify -ca "$d/ca.crt" -crt "$d/host.crt"`;
   const outcome = await runScript(script, { signal, env: { OVERLAY_CA: authority, OVERLAY_NODE: certificate } });
-  return outcome.exitCode === 0 ? undefined : wordsOf(outcome) || 'it is not valid';
+  return outcome.exitCode === 0 ? undefined : wordsOf(outcome) || 'the certificate is not valid';
 }
 
 type ScriptOptions = Pick<ExecOptions, 'signal' | 'stdin' | 'env'>;
@@ -160,7 +160,7 @@ function missing(cause?: unknown): Fault {
   return new Fault(
     'refused.noProgram',
     'nebula-cert is not installed on this machine.',
-    'Install nebula on this machine (apt install nebula). The key of the authority is not sent to other machines.',
+    'Install nebula on this machine (apt install nebula). The private key of the CA is not sent to other machines.',
     { cause },
   );
 }

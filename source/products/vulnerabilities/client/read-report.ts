@@ -23,11 +23,11 @@ export async function readReport(bytes: Uint8Array, file: string): Promise<ScanR
     json = parseJson(whole);
   } catch {
     const deep = tooDeepAt(whole);
-    if (deep !== undefined) throw unreadableReport(file, 'its JSON is nested too deeply here', positionAt(whole, deep));
+    if (deep !== undefined) throw unreadableReport(file, 'its JSON is nested too deeply', positionAt(whole, deep));
     // The message of the thrown error has no position for a short text.
     const errors: ParseError[] = [];
     parseTree(whole, errors);
-    throw unreadableReport(file, 'its JSON is invalid here', positionAt(whole, errors[0]?.offset ?? whole.trimEnd().length));
+    throw unreadableReport(file, 'it contains invalid JSON', positionAt(whole, errors[0]?.offset ?? whole.trimEnd().length));
   }
   const positionOf = jsonPositions(whole);
   return builder.report(
