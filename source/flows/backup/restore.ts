@@ -139,7 +139,7 @@ async function restoreFiles(scope: EngineScope, store: BackupStore, backup: Back
     target: { host: engineName },
     consequences: [
       `The current content of ${stackFolder}/${component} is moved aside.`,
-      ...(vault ? [`Its secrets are replaced with those of the backup: ${manifest.secrets.names.join(', ')}.`] : []),
+      ...(vault ? [`The secrets of ${component} are replaced with those of the backup: ${manifest.secrets.names.join(', ')}.`] : []),
     ],
     limitMs,
     run: async (grant) => {

@@ -121,8 +121,8 @@ export async function oneTarget(scope: EngineScope, input: FlowInput, { running 
   return chosen;
 }
 
-/** Formats `vault: db and web are stopped.`; a component that is one container of the same name is named once. */
-export function sentenceAbout(component: string, names: readonly string[], predicate: string): string {
+/** Formats `Stopped vault: db and web.`; a component that is one container of the same name is named once. */
+export function sentenceAbout(component: string, names: readonly string[], verb: string): string {
   const subject = namesText(names);
-  return subject === component ? `${subject} ${predicate}` : `${component}: ${subject} ${predicate}`;
+  return subject === component ? `${verb} ${subject}.` : `${verb} ${component}: ${subject}.`;
 }

@@ -125,7 +125,7 @@ export const restart: Procedure = async (session, input, context) => {
   context.fleet.refresh(component.key);
   const health = await awaitHealthChecks(scope, targets);
   const names = targets.map(({ name }) => name);
-  return { message: `${sentenceAbout(component.id, names, `${names.length === 1 ? 'was' : 'were'} restarted.`)}${health}${joined}` };
+  return { message: `${sentenceAbout(component.id, names, 'Restarted')}${health}${joined}` };
 };
 
 const everyMs = 1_000;

@@ -135,7 +135,7 @@ export const secretsRemove: Procedure = async (session, input, context) => {
         consequences: [
           `${countText(versions.length, 'version')} will be lost; deployments that use this secret cannot be rolled back.`,
           ...(isUsed
-            ? [`The secret is in use: the next deploy of ${component} prompts for it, or generates one that does not fit its data.`]
+            ? [`The secret is in use: the next deploy of ${component} prompts for it, or generates one that does not match the existing data.`]
             : []),
         ],
         run: (grant) => vault.remove(grant, name),
@@ -245,7 +245,7 @@ export const secretsReseal: Procedure = async (session, input, context) => {
   });
   return {
     message: done
-      ? `${vault.where} now opens with the ${opens === 'passphrase' ? 'new passphrase' : 'key file'}. Backups of the file still open with the old key.`
+      ? `Sealed ${vault.where} with the ${opens === 'passphrase' ? 'new passphrase' : 'key file'}. Backups of the file still require the old passphrase or key file.`
       : 'Dry run: nothing was changed.',
   };
 };

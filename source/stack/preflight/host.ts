@@ -151,7 +151,7 @@ async function nameFinding(context: PreflightContext, name: string, id: string):
   return warning(
     id,
     `${site} points to ${cleanLine(found.slice(0, 3).join(', '))}, which is not an address of this host.`,
-    'This is correct if a router forwards ports 80 and 443 to it; otherwise fix the DNS entry.',
+    'This is correct if a router forwards ports 80 and 443 to this host; otherwise fix the DNS entry.',
     { rule: 'R10' },
   );
 }
