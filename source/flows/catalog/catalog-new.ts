@@ -23,7 +23,7 @@ const modes = { file: 0o644, folder: 0o755 } as const;
 const depthLimit = 8;
 
 export const catalogNew: Procedure = async (session, input, context) => {
-  const words = wordsUpTo(2, input, { takes: 'Pass one ID and one FOLDER', remedy: 'Usage: quarterdeck catalog new ID [FOLDER]' });
+  const words = wordsUpTo(2, input, { takes: 'Pass an ID, and optionally a FOLDER', remedy: 'Usage: quarterdeck catalog new ID [FOLDER]' });
   const id = await argumentOrPrompt(session, {
     ...{ id: 'id', given: words[0], code: 'usage.component', remedy: 'e.g. note-keeper' },
     label: 'Entry ID',

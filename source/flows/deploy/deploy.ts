@@ -117,7 +117,7 @@ function instancesOnOtherEngines({ scope: { engineName, context }, entry, deploy
 
 /** For `--second-instance`: the finding is still shown, but no longer blocks. */
 function acceptInstance(finding: Finding): Finding {
-  return isInstance(finding) ? { ...finding, level: 'warning', advice: 'The new instance starts with its own empty data.' } : finding;
+  return isInstance(finding) ? { ...finding, level: 'warning', advice: 'The new instance starts without data.' } : finding;
 }
 
 function plainOf(form: ReturnType<typeof formOf>, answered: Values): Record<string, string> {

@@ -215,7 +215,8 @@ export const secretsMigrate: Procedure = async (session, input, context) => {
 async function targetOf(given: unknown, vault: SecretStorage, session: Session): Promise<SecretStorage['kind']> {
   if (given === 'keychain' || given === 'file') return given;
   if (given !== undefined || !session.attended) {
-    throw new Fault('usage.secrets', 'A target is required.', 'Pass --to keychain or --to file.');
+    const wrong = given === undefined ? '' : `, not "${cleanLine(String(given))}"`;
+    throw new Fault('usage.secrets', `--to must be keychain or file${wrong}.`, 'For example: --to file');
   }
   const other = vault.kind === 'keychain' ? 'file' : 'keychain';
   const answer = await session.ask.choice({
