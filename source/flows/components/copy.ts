@@ -172,7 +172,7 @@ async function interruptedCopy(
   return new Fault(
     isFull ? 'failed.noRoom' : thrown.code,
     `${isFull ? `No space left in ${cleanLine(where)}.` : thrown.message} ${left}`,
-    isFull ? 'Free disk space, then copy again. To see what uses it: quarterdeck df' : thrown.remedy,
+    isFull ? 'Free disk space, then copy again. To show disk usage: quarterdeck df' : thrown.remedy,
     { cause: thrown },
   );
 }

@@ -113,7 +113,7 @@ export async function oneTarget(scope: EngineScope, input: FlowInput, { running 
   if (running) {
     const detail = await engine.inspect(chosen.id, session.signal);
     if (detail?.state !== 'running') {
-      const [remedy, verb] = detail?.state === 'paused' ? ['Unpause it first', 'unpause'] : ['Start it first', 'start'];
+      const [remedy, verb] = detail?.state === 'paused' ? ['Unpause the component', 'unpause'] : ['Start the component', 'start'];
       const message = `${chosen.name} is not running (${detail?.state ?? 'no longer exists'}).`;
       throw new Fault('failed.notRunning', message, `${remedy}: quarterdeck ${verb} ${component.id}`);
     }

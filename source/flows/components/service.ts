@@ -46,7 +46,7 @@ export function endedAtOnce({ name }: ServiceTarget, detail: ContainerDetail | u
       : detail.state === 'restarting'
         ? `keeps exiting, last with ${exitText(detail)}`
         : `ended with ${exitText(detail)} right after it started`;
-  return new Fault('failed.start', `${name} ${how}${error ? `: ${error}` : '.'}`, `Check its log: quarterdeck logs ${name}`);
+  return new Fault('failed.start', `${name} ${how}${error ? `: ${error}` : '.'}`, `Check the log: quarterdeck logs ${name}`);
 }
 
 /**

@@ -323,7 +323,7 @@ describe('remove', () => {
     await expect(fixture.run('remove', 'file-sync', {}, { operator })).rejects.toThrow();
     const said = JSON.stringify(operator.confirmations);
     expect(said).toContain(
-      'vpn-client-gateway continues to publish the ports of file-sync. To avoid that, first run: quarterdeck route file-sync --direct',
+      'vpn-client-gateway continues to publish the ports of file-sync. To avoid this, first run: quarterdeck route file-sync --direct',
     );
     expect(said).not.toContain('uses it');
   });

@@ -112,7 +112,7 @@ export async function* checkDevices({ services, host, signal }: PreflightContext
     const rule = graphics ? 'R28' : undefined;
     const id = `device:${path}`;
     const message = `The host has no ${cleanLine(path)}${graphics ? ', so no graphics card can be used' : ''}.`;
-    const remedy = setTo(variables[0], '/dev/null', 'Disable it');
+    const remedy = setTo(variables[0], '/dev/null', 'Disable the device');
     const effect = graphics ? 'the CPU is used instead' : 'the device is not used';
     if (remedy) yield warning(id, message, `Set ${variables[0]}=/dev/null, so that ${effect}.`, { rule, remedy });
     else if (graphics)
