@@ -27,7 +27,7 @@ async function rewrite(grant: Grant, file: string, change: (text: string) => str
 export function withHost(file: string, text: string, name: string, settings: HostSettings): string {
   const document = parsed(file, text);
   if (checkSettings(text).settings.hosts[name]) {
-    const remedy = `Choose another name, or remove it first: quarterdeck hosts remove ${name}`;
+    const remedy = `Choose another name, or remove that host first: quarterdeck hosts remove ${name}`;
     throw new Fault('refused.hostThere', `A host named ${name} already exists.`, remedy, { where: { file } });
   }
   const line = `${written(name)}: ${written(settings)}\n`;

@@ -175,7 +175,7 @@ test('u on a new one: a holder at a time, what is shown is gone with its questio
   ] as const) {
     await screen.sees(`${label}: confirm that only`, /can see\W+the\W+screen/);
     await screen.press('enter');
-    await screen.sees('Write it down now', form);
+    await screen.sees('Write the secret down now', form);
     expect(misfits(screen.frame(), small)).toEqual([]);
     const value = form.exec(screen.frame().replace(/\s*│?\n│?\s*/g, ''))?.[0] ?? '';
     shown.push(value);
@@ -188,7 +188,7 @@ test('u on a new one: a holder at a time, what is shown is gone with its questio
       await screen.press('enter');
       await screen.sees('Key share 2 of 2: confirm that only the holder of share 2');
       await screen.press('enter');
-      await screen.sees('Write it down now');
+      await screen.sees('Write the secret down now');
       await screen.press('enter');
       await screen.sees('as you wrote it down');
     }

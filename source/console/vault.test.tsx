@@ -115,7 +115,7 @@ test('new shares through the palette: one holder at a time, and leaving loses no
   await screen.sees(/New key share 1 of 5: confirm that only the holder of share 1 can see\W+the screen/);
   seen += screen.raw();
   await screen.press('enter');
-  await screen.sees('Write it down now', /[0-9a-f]{66}/);
+  await screen.sees('Write the secret down now', /[0-9a-f]{66}/);
   expect(misfits(screen.frame(), { columns: 80, rows: 24 })).toEqual([]);
   await screen.press('esc');
   await screen.sees('Quit and lose the undelivered secrets', 'stay valid');

@@ -196,7 +196,7 @@ async function answerInConsole(terminal: Terminal): Promise<void> {
   await terminal.sees('How to continue', 240_000);
   terminal.press('down', 'enter');
   await terminal.sees('Restore the backup', 60_000);
-  await terminal.sees('Its data is replaced with that of', 60_000);
+  await terminal.sees('The data is replaced with that of', 60_000);
   terminal.press('enter');
   await terminal.sees(/(?:y|Enter) yes/, 120_000);
   terminal.press('y');

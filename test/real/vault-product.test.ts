@@ -67,7 +67,7 @@ describeUnless(missing, 'a real OpenBao in a container', () => {
       for (const label of [...[1, 2, 3, 4, 5].map((number) => `Key share ${number} of 5`), 'Root token']) {
         await terminal.sees(`${label}: is`, limitMs);
         terminal.press('enter');
-        await terminal.sees('Write it down now', limitMs);
+        await terminal.sees('Write the secret down now', limitMs);
         const lines = terminal.screen().map((line) => line.trim());
         const from = lines.indexOf(`${label}:`);
         shown[label] = lines.slice(from + 1).find((line) => line !== '') ?? '';

@@ -21,7 +21,7 @@ export const backupList: Procedure = async (session, input, context) => {
   const backups = await store.list(session.signal, input.words[0]);
   const interrupted = await store.interrupted(session.signal);
   for (const { component, stamp } of interrupted)
-    session.show({ kind: 'text', text: `Backup ${stamp} of ${component} is not complete: still running, or interrupted.` });
+    session.show({ kind: 'text', text: `Backup ${stamp} of ${component} is incomplete: it is still running, or was interrupted.` });
   const now = Date.now();
   const data = {
     backups: backups.map(({ component, stamp, sizeBytes, manifest, unauthenticated, where }) => ({

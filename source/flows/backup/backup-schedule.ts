@@ -39,7 +39,7 @@ export const backupSchedule: Procedure = async (session, input, context) => {
   if (session.dryRun) return { message: 'Dry run: nothing was written.' };
   const lingers = unit.scope.length > 0 ? ` The timer runs only while you are logged in, unless you run "loginctl enable-linger".` : '';
   return {
-    message: `${input.engineName} is backed up every day at ${schedule.at}.${lingers} To stop: quarterdeck backup unschedule`,
+    message: `${input.engineName} is backed up every day at ${schedule.at}.${lingers} To stop the backups: quarterdeck backup unschedule`,
     data: { unit: unit.name },
   };
 };

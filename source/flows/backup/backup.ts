@@ -66,7 +66,7 @@ export const backupAll: Procedure = async (session, input, context) => {
     );
   }
   if (session.dryRun) return { message: 'Dry run: nothing was saved.' };
-  return { message: `${countText(saved.length, 'component')} backed up to ${store.where}.`, data: { backups: saved } };
+  return { message: `Backed up ${countText(saved.length, 'component')} to ${store.where}.`, data: { backups: saved } };
 };
 
 export async function backUp(scope: EngineScope, input: FlowInput, component: ComponentView, store: BackupStore) {

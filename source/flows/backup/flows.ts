@@ -45,7 +45,7 @@ export const backupFlows: readonly Flow[] = lazyFlows({ right: 'operate', about:
   {
     verb: 'backup list',
     title: 'List backups',
-    summary: 'Lists the backups of a host or component with their age, size and content, and shows what a restore would lack.',
+    summary: 'Lists the backups of a host or component with their age, size and content, and shows what each backup omits.',
     right: 'read',
     usage: '[COMPONENT]',
     wordsFor: oneComponent,
@@ -79,7 +79,7 @@ export const backupFlows: readonly Flow[] = lazyFlows({ right: 'operate', about:
   {
     verb: 'backup unschedule',
     title: 'Stop daily backups',
-    summary: 'Removes the systemd timer that "backup schedule" created, and nothing else.',
+    summary: 'Removes the systemd timer that "quarterdeck backup schedule" created. The backups are kept.',
     load: async () => (await import('./backup-schedule.ts')).backupUnschedule,
   },
   {

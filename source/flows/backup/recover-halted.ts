@@ -72,7 +72,7 @@ export function rotationRecord(by: string, secrets: readonly RotatingSecret[]): 
 export async function forgetRotation(
   scope: EngineScope,
   record: HaltedRecord,
-  request = `record that the data, the containers and the stored secrets have the same value of ${secretsText(record.secrets ?? [])}`,
+  request = `record that the data, the containers and the stored secrets have the same value for ${secretsText(record.secrets ?? [])}`,
 ): Promise<void> {
   const { session, engineName, host } = scope;
   const stackFolder = await scope.stackFolder();
@@ -109,7 +109,7 @@ async function settleSecrets(scope: EngineScope, record: HaltedRecord, secrets: 
   const [first] = unknown;
   const text = first
     ? `Unresolved: ${names}. No record shows which value the containers use. Check the log: quarterdeck logs ${cleanLine(first.component)}`
-    : `Resolved: the data, the containers and the stored secrets have the same value of ${secretsText(secrets)}.`;
+    : `Resolved: the data, the containers and the stored secrets have the same value for ${secretsText(secrets)}.`;
   if (!session.dryRun) session.show({ kind: 'text', text });
   return first ? 'leave' : 'undo';
 }

@@ -100,7 +100,7 @@ export async function recoverRestore(scope: EngineScope, input: FlowInput, recor
     title: complete ? `Finish restoring ${component}` : `Undo the restore of ${component}`,
     request: complete
       ? `delete the previous data of ${component}, and start its containers`
-      : `put back the data that ${component} had before the restore of ${cleanLine(record.backup)}`,
+      : `restore the data that ${component} had before the restore of ${cleanLine(record.backup)}`,
     target: { host: engineName, component },
     limitMs,
     run: async (grant) => {
@@ -131,8 +131,8 @@ function chosen(session: Session, input: FlowInput, record: RestoreRecord): Prom
       record.state === 'replaced'
         ? [{ value: 'finish', label: 'Finish', detail: 'deletes the previous data and starts the stopped containers' }]
         : [
-            { value: 'undo', label: 'Undo', detail: 'puts the previous data back and starts the stopped containers' },
-            { value: 'finish', label: 'Restore again', detail: 'puts the previous data back, then restores the same backup' },
+            { value: 'undo', label: 'Undo', detail: 'restores the previous data and starts the stopped containers' },
+            { value: 'finish', label: 'Restore again', detail: 'restores the previous data, then restores the same backup again' },
           ],
   });
 }

@@ -101,8 +101,8 @@ async function planBack(scope: EngineScope, id: string, store: BackupStore, back
       files,
       notes: [
         ...ready.plan.notes,
-        `Its data is replaced with that of ${manifest.startedAt} (${bytesText(bytes)}); later changes are lost.`,
-        'Its containers are recreated first, and started once the data has been restored.',
+        `The data is replaced with that of ${manifest.startedAt} (${bytesText(bytes)}); later changes are lost.`,
+        'The containers are recreated first, and started once the data has been restored.',
       ],
     },
   };
@@ -137,7 +137,7 @@ async function secretsOfThen(scope: EngineScope, id: string, versions: Readonly<
       if (entry?.versions.some((one) => one.id === version)) return [variable, { from: 'keep', version }];
       throw new Fault(
         'refused.secretGone',
-        `The version of ${variable} (${id}) that this backup uses is no longer in ${vault.where}.`,
+        `The version of the secret ${variable} (${id}) that this backup uses is no longer in ${vault.where}.`,
         `Remove ${id} but keep its data, then restore its files and sealed secrets: quarterdeck restore ${id}.`,
       );
     }),

@@ -123,7 +123,7 @@ async function restoreFiles(scope: EngineScope, store: BackupStore, backup: Back
   const { manifest, component } = backup;
   if (!manifest?.files.some(({ file }) => file === 'project.tar')) {
     const message = `${component} is not deployed on this host, and its files are not in this backup.`;
-    throw new Fault('refused.notDeployed', message, `Deploy it first, then restore its data: quarterdeck deploy ${component}`);
+    throw new Fault('refused.notDeployed', message, `Deploy the component first, then restore its data: quarterdeck deploy ${component}`);
   }
   const stackFolder = await scope.stackFolder();
   const vault = manifest.secrets.sealed ? await context.vault(session) : undefined;
@@ -139,7 +139,7 @@ async function restoreFiles(scope: EngineScope, store: BackupStore, backup: Back
     target: { host: engineName },
     consequences: [
       `The current content of ${stackFolder}/${component} is moved aside.`,
-      ...(vault ? [`Its secrets are replaced with those of the backup: ${manifest.secrets.names.join(', ')}.`] : []),
+      ...(vault ? [`The secrets of ${component} are replaced with those of the backup: ${manifest.secrets.names.join(', ')}.`] : []),
     ],
     limitMs,
     run: async (grant) => {
@@ -152,7 +152,7 @@ async function restoreFiles(scope: EngineScope, store: BackupStore, backup: Back
   if (session.dryRun) return { message: 'Dry run: nothing was restored.' };
   const lack = missingSecretsText(manifest);
   return {
-    message: `Restored the files of ${component}${names.length === 0 ? '' : ` and ${countText(names.length, 'secret')}`}. Now deploy it (quarterdeck deploy ${component}), then restore its data (quarterdeck restore ${component} ${backup.stamp}).${lack === '' ? '' : ` ${lack}`}`,
+    message: `Restored the files of ${component}${names.length === 0 ? '' : ` and ${countText(names.length, 'secret')}`}. Now deploy the component (quarterdeck deploy ${component}), then restore its data (quarterdeck restore ${component} ${backup.stamp}).${lack === '' ? '' : ` ${lack}`}`,
     data: { backup: backup.stamp, restored: ['files', ...names] },
   };
 }

@@ -23,7 +23,7 @@ const modes = { file: 0o644, folder: 0o755 } as const;
 const depthLimit = 8;
 
 export const catalogNew: Procedure = async (session, input, context) => {
-  const words = wordsUpTo(2, input, { takes: 'Pass one ID and one FOLDER', remedy: 'Usage: quarterdeck catalog new ID [FOLDER]' });
+  const words = wordsUpTo(2, input, { takes: 'Pass an ID, and optionally a FOLDER', remedy: 'Usage: quarterdeck catalog new ID [FOLDER]' });
   const id = await argumentOrPrompt(session, {
     ...{ id: 'id', given: words[0], code: 'usage.component', remedy: 'e.g. note-keeper' },
     label: 'Entry ID',
@@ -160,7 +160,7 @@ function entryFields(id: string, catalog: Catalog): FormField[] {
     field('host-port', 'Host port', 'Default host port of the web UI, on 127.0.0.1, e.g. 8770.', { check: hostPortProblem }),
     field('health', 'Health path', 'Path that responds without a login, e.g. /health, or / for the web UI.', { check: pathProblem }),
     field('volume', 'Data folders', 'Folders in the container that store data, separated by spaces, or none.', { check: volumeProblem }),
-    field('time-zone', 'Time zone', 'Choose yes if the product reads its time zone from the variable TZ.', choice(['yes', 'no'])),
+    field('time-zone', 'Time zone', 'Choose yes if the product reads its time zone from the TZ variable.', choice(['yes', 'no'])),
   ];
 }
 function textProblem(text: string): string | undefined {

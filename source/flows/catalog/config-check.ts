@@ -55,7 +55,7 @@ export const configCheck: Procedure = async (session, input, context) => {
     throw new Fault(
       'usage.component',
       `${id} has no configuration file in the catalog.`,
-      `See its settings: quarterdeck catalog show ${id}. Edit its files: quarterdeck edit ${id}`,
+      `To see the settings: quarterdeck catalog show ${id}. To edit the files: quarterdeck edit ${id}`,
     );
   }
   const own = await ownText(session, input);
@@ -226,7 +226,7 @@ async function outFile(session: Session, { words }: FlowInput): Promise<string |
     throw new Fault(
       'refused.fileThere',
       `${cleanLine(file)} already exists.`,
-      'Choose another file, or move this one. To check a file: quarterdeck config check',
+      'Choose another file, or move the existing one. To check a file: quarterdeck config check',
     );
   return file;
 }

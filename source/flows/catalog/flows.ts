@@ -25,7 +25,7 @@ export const catalogFlows: readonly Flow[] = lazyFlows({ about: 'host', offline:
     verb: 'catalog new',
     title: 'Create a catalog entry',
     summary:
-      'Prompts for the details of a component, and creates a component.yaml and a compose.yaml that pass "catalog check", in your catalog folder or in FOLDER. Each option answers one prompt; without a terminal, all options are required. With the ID of a built-in component, copies that component; the copy then replaces it. Existing files are never overwritten.',
+      'Prompts for the details of a component, and creates a component.yaml and a compose.yaml that pass "quarterdeck catalog check", in your catalog folder or in FOLDER. Each option answers one prompt; without a terminal, all options are required. With the ID of a built-in component, copies that component; the copy then replaces it. Existing files are never overwritten.',
     right: 'operate',
     usage: '[ID] [FOLDER]',
     flags: {

@@ -35,7 +35,7 @@ function stageRows({ title, state, members }: ChainStageView, at: number, severa
 }
 
 function summary(stages: readonly ChainStageView[], findings: readonly ChainFinding[], whole: boolean): string {
-  if (whole) return 'The chain is complete: every stage is served, and no problems were found.';
+  if (whole) return 'The chain is complete: every stage works, and no problems were found.';
   const of = (state: ChainStageView['state']) => stages.filter((stage) => stage.state === state).length;
   const parts = [
     of('missing') > 0 && `${countText(of('missing'), 'stage')} missing`,

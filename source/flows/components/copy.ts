@@ -40,7 +40,7 @@ export const copy: Flow = {
   subject(words) {
     const [source, target] = words.map(insideOf);
     if (words.length !== 2 || (source === undefined) === (target === undefined)) {
-      throw new Fault('usage.copy', `cp requires a source and a target, one of them in a container.`, usage);
+      throw new Fault('usage.copy', `quarterdeck cp requires a source and a target, one of them in a container.`, usage);
     }
     return {
       name: source?.name ?? target?.name,
@@ -172,7 +172,7 @@ async function interruptedCopy(
   return new Fault(
     isFull ? 'failed.noRoom' : thrown.code,
     `${isFull ? `No space left in ${cleanLine(where)}.` : thrown.message} ${left}`,
-    isFull ? 'Free disk space, then copy again. To see what uses it: quarterdeck df' : thrown.remedy,
+    isFull ? 'Free disk space, then copy again. To show disk usage: quarterdeck df' : thrown.remedy,
     { cause: thrown },
   );
 }

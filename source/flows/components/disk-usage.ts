@@ -137,7 +137,7 @@ export const diskUsage: Procedure = async (session, input, context) => {
   return {
     message:
       reclaimable > 0
-        ? `${bytesText(reclaimable)} can be reclaimed. To list it: quarterdeck prune --dry-run (with --all, also tagged images and named volumes)`
+        ? `${bytesText(reclaimable)} can be reclaimed. To list what would be removed: quarterdeck prune --dry-run (with --all, includes tagged images and named volumes)`
         : 'Nothing to reclaim.',
     data: { host: input.engineName, rows, items },
   };

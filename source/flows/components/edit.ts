@@ -57,7 +57,7 @@ export const edit: Procedure = async (session, input, context) => {
     if (choice !== 'apply') throw cancelled(`${component.id} was not changed.`);
     const { run, component: seen } = await applyPlans([first, ...others]);
     return {
-      message: `${component.id}/${path} is in effect: ${seen?.state.label ?? 'state unknown'}.${rejoinedSentence(others)}`,
+      message: `Applied ${component.id}/${path}. State: ${seen?.state.label ?? 'unknown'}.${rejoinedSentence(others)}`,
       data: { component: component.id, host: input.engineName, run, file: path },
     };
   }

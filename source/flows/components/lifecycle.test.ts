@@ -153,7 +153,7 @@ describe('stop', () => {
     fixture.engine.change('api', { state: 'exited' });
     const outcome = await fixture.run(stop, component);
     expect(fixture.engine.requests).toEqual(['stop web', 'stop db']);
-    expect(outcome.message).toBe('web: web and db are stopped.');
+    expect(outcome.message).toBe('Stopped web: web and db.');
   });
 
   test('the grace period is passed on, and checked', async () => {
@@ -195,7 +195,7 @@ describe('stop', () => {
         return 'done';
       },
     }));
-    expect((await fixture.run(stop, component)).message).toBe('box is stopped. box did not stop in time and was killed.');
+    expect((await fixture.run(stop, component)).message).toBe('Stopped box. box did not stop in time and was killed.');
   });
 
   test('an engine that says done and does nothing is found out', async () => {
@@ -212,11 +212,11 @@ describe('restart', () => {
   test('is over when the containers are seen running anew', async () => {
     const outcome = await fixture.run(restart, threeServices('running'));
     expect(fixture.engine.requests).toEqual(['restart db', 'restart api', 'restart web']);
-    expect(outcome.message).toBe('web: db, api and web were restarted.');
+    expect(outcome.message).toBe('Restarted web: db, api and web.');
   });
 
   test.each([
-    { flow: restart, from: 'running', passes: 'web: db, api and web were restarted. The health check of db passes.' },
+    { flow: restart, from: 'running', passes: 'Restarted web: db, api and web. The health check of db passes.' },
     { flow: start, from: 'exited', passes: 'web: db, api and web are running. The health check of db passes.' },
   ] as const)('$flow.verb waits for the verdict of health checks before it reports how they are', async ({ flow, from, passes }) => {
     const healthOf = (health: 'healthy' | 'unhealthy') => {
@@ -251,8 +251,8 @@ describe('restart', () => {
 describe('pause and unpause', () => {
   test('there and back', async () => {
     const component = threeServices('running');
-    expect((await fixture.run(pause, component)).message).toBe('web: web, api and db are paused.');
-    expect((await fixture.run(unpause, component)).message).toBe('web: db, api and web are running again.');
+    expect((await fixture.run(pause, component)).message).toBe('Paused web: web, api and db.');
+    expect((await fixture.run(unpause, component)).message).toBe('Unpaused web: db, api and web.');
     expect(fixture.engine.requests).toEqual(['pause web', 'pause api', 'pause db', 'unpause db', 'unpause api', 'unpause web']);
   });
 

@@ -39,12 +39,9 @@ async function freeze(session: Session, input: FlowInput, context: FlowContext, 
   session.progress({ id: verb, label: component.id, fraction: 1, done: true });
   context.fleet.refresh(component.key);
   if (session.dryRun) return { message: `Dry run: nothing was ${isPause ? 'paused' : 'unpaused'}.` };
-  if (changed.length > 0) {
-    const be = changed.length === 1 ? 'is' : 'are';
-    return { message: sentenceAbout(component.id, changed, `${be} ${isPause ? 'paused' : 'running again'}.`) };
-  }
+  if (changed.length > 0) return { message: sentenceAbout(component.id, changed, isPause ? 'Paused' : 'Unpaused') };
   if (already > 0) return { message: `${component.id} is already ${isPause ? 'paused' : 'running'}.` };
-  const remedy = isPause ? `Start it first: quarterdeck start ${component.id}` : `Check its state: quarterdeck status ${component.id}`;
+  const remedy = isPause ? `Start the component: quarterdeck start ${component.id}` : `Check the state: quarterdeck status ${component.id}`;
   throw new Fault('failed.notRunning', `${component.id} is not ${from}.`, remedy);
 }
 

@@ -54,7 +54,7 @@ export async function removeDeployed(scope: EngineScope, input: FlowInput, entry
     ...plan.files.filter(({ after }) => after === undefined).map(({ path }) => `The file ${path} is deleted.`),
     ...plan.notes,
     ...fronts.map(
-      (front) => `${front} continues to publish the ports of ${entry.id}. To avoid that, first run: quarterdeck route ${entry.id} --direct`,
+      (front) => `${front} continues to publish the ports of ${entry.id}. To avoid this, first run: quarterdeck route ${entry.id} --direct`,
     ),
     ...(users.length > 0 ? [`These components can no longer reach ${entry.id}: ${users.join(', ')}.`] : []),
     `The secrets of ${entry.id} are kept, because its remaining data may be unusable without them.`,

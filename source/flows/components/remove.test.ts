@@ -35,7 +35,7 @@ describe('remove', () => {
     expect(confirmed()).toContain('Kept: volume settings (/config).');
     expect(confirmed()).toContain('"compose up" for the project stack in /srv/stack recreates db.');
     expect(fixture.engine.requests).toEqual(['remove db force=false volumes=false']);
-    expect(outcome.message).toBe('db is removed.');
+    expect(outcome.message).toBe('Removed db.');
   });
 
   test('--volumes names the anonymous volumes as lost', async () => {

@@ -71,7 +71,7 @@ export const remove: Procedure = async (session, input, context) => {
   session.progress({ id: 'remove', label: `Removed ${component.id}`, fraction: 1, done: true });
   context.fleet.refresh(component.key);
   if (session.dryRun) return { message: 'Dry run: nothing was removed.' };
-  return { message: sentenceAbout(component.id, removed, `${removed.length === 1 ? 'is' : 'are'} removed.`) };
+  return { message: sentenceAbout(component.id, removed, 'Removed') };
 };
 
 async function inspectAll({ engine, signal }: EngineScope, targets: readonly { id: string }[]): Promise<ContainerDetail[]> {

@@ -113,7 +113,7 @@ export async function oneTarget(scope: EngineScope, input: FlowInput, { running 
   if (running) {
     const detail = await engine.inspect(chosen.id, session.signal);
     if (detail?.state !== 'running') {
-      const [remedy, verb] = detail?.state === 'paused' ? ['Unpause it first', 'unpause'] : ['Start it first', 'start'];
+      const [remedy, verb] = detail?.state === 'paused' ? ['Unpause the component', 'unpause'] : ['Start the component', 'start'];
       const message = `${chosen.name} is not running (${detail?.state ?? 'no longer exists'}).`;
       throw new Fault('failed.notRunning', message, `${remedy}: quarterdeck ${verb} ${component.id}`);
     }
@@ -121,8 +121,8 @@ export async function oneTarget(scope: EngineScope, input: FlowInput, { running 
   return chosen;
 }
 
-/** Formats `vault: db and web are stopped.`; a component that is one container of the same name is named once. */
-export function sentenceAbout(component: string, names: readonly string[], predicate: string): string {
+/** Formats `Stopped vault: db and web.`; a component that is one container of the same name is named once. */
+export function sentenceAbout(component: string, names: readonly string[], verb: string): string {
   const subject = namesText(names);
-  return subject === component ? `${subject} ${predicate}` : `${component}: ${subject} ${predicate}`;
+  return subject === component ? `${verb} ${subject}.` : `${verb} ${component}: ${subject}.`;
 }

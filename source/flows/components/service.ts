@@ -46,7 +46,7 @@ export function endedAtOnce({ name }: ServiceTarget, detail: ContainerDetail | u
       : detail.state === 'restarting'
         ? `keeps exiting, last with ${exitText(detail)}`
         : `ended with ${exitText(detail)} right after it started`;
-  return new Fault('failed.start', `${name} ${how}${error ? `: ${error}` : '.'}`, `Check its log: quarterdeck logs ${name}`);
+  return new Fault('failed.start', `${name} ${how}${error ? `: ${error}` : '.'}`, `Check the log: quarterdeck logs ${name}`);
 }
 
 /**
@@ -128,5 +128,5 @@ export async function restartContainer(
 /** Names the containers that have no network while these do not run; empty if there are none. */
 export async function cutOffSentence(scope: EngineScope, ids: readonly string[]): Promise<string> {
   const names = (await runningIn(scope, ids)).map(({ name }) => cleanLine(name));
-  return names.length === 0 ? '' : ` Without network access until it runs again: ${namesText(names)}.`;
+  return names.length === 0 ? '' : ` Until the next start, these containers have no network access: ${namesText(names)}.`;
 }

@@ -48,7 +48,7 @@ describe('confirming a setup task', () => {
 
   test('is written down beside what else is known of it, and what is left is told (R47)', async () => {
     const { message, data } = await fixture.run(tasks, book, { words: ['password'] });
-    expect(message).toBe('book-library: "Change the default password" is confirmed. Remaining: Do signups.');
+    expect(message).toBe('Confirmed "Change the default password" for book-library. Remaining: Do signups.');
     expect(data).toEqual({ task: 'password', left: ['signups'] });
     expect(await written()).toMatchObject({
       run: 'r1',

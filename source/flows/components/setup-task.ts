@@ -11,7 +11,7 @@ export const tasks: Procedure = async (session, input, context) => {
   const component = await settledComponent(session, input, context);
   const [wanted, more] = input.words;
   if (more !== undefined) {
-    throw new Fault('usage.setupTask', 'tasks accepts only one setup task.', `List the task IDs: quarterdeck status ${component.id}`);
+    throw new Fault('usage.setupTask', 'quarterdeck tasks accepts only one task.', `List the task IDs: quarterdeck status ${component.id}`);
   }
   if (!component.deployed) throw notDeployed(component.id);
   const left = setupTasksLeft(component).filter((task) => task.by === 'hand');
@@ -25,7 +25,7 @@ export const tasks: Procedure = async (session, input, context) => {
   const rest = setupTasksLeft(component).filter((other) => other.id !== id);
   const next =
     rest.length === 0 ? 'No setup tasks are left.' : `Remaining: ${rest.map(({ title }) => title.replace(/\.$/, '')).join('; ')}.`;
-  return { message: `${component.id}: "${meant.title}" is confirmed. ${next}`, data: { task: id, left: idsOf(rest) } };
+  return { message: `Confirmed "${meant.title}" for ${component.id}. ${next}`, data: { task: id, left: idsOf(rest) } };
 
   async function chosen(): Promise<string> {
     const [first] = left;

@@ -35,7 +35,7 @@ export const start: Procedure = async (session, input, context) => {
       done: async () => {
         const state = (await engine.inspect(id, signal))?.state;
         if (state === 'paused')
-          throw new Fault('failed.paused', `${name} is paused.`, `Unpause it first: quarterdeck unpause ${component.id}`);
+          throw new Fault('failed.paused', `${name} is paused.`, `Unpause the component: quarterdeck unpause ${component.id}`);
         return state === 'running';
       },
       run: (grant) => engine.writer(grant).start(id),
@@ -125,7 +125,7 @@ export const restart: Procedure = async (session, input, context) => {
   context.fleet.refresh(component.key);
   const health = await awaitHealthChecks(scope, targets);
   const names = targets.map(({ name }) => name);
-  return { message: `${sentenceAbout(component.id, names, `${names.length === 1 ? 'was' : 'were'} restarted.`)}${health}${joined}` };
+  return { message: `${sentenceAbout(component.id, names, 'Restarted')}${health}${joined}` };
 };
 
 const everyMs = 1_000;
@@ -159,7 +159,7 @@ export async function awaitHealthChecks(scope: EngineScope, containers: readonly
     if (detail?.health === 'unhealthy') {
       const output = cut(cleanLine(detail.healthOutputs.at(-1)?.trim() ?? ''), outputCharacters);
       const message = `The health check of ${name} fails${output ? `: ${output}` : '.'}`;
-      throw new Fault('failed.unhealthy', message, `Check its log: quarterdeck logs ${name}`);
+      throw new Fault('failed.unhealthy', message, `Check the log: quarterdeck logs ${name}`);
     }
     if (isAwaited(detail)) silent.push(name);
     else if (checked && detail?.health === 'healthy') passed.push(name);

@@ -44,6 +44,6 @@ export const stop: Procedure = async (session, input, context) => {
   if (stopped.length === 0) return { message: `${component.id} is already stopped.` };
   const note = killed.length > 0 ? ` ${namesText(killed)} did not stop in time and ${killed.length === 1 ? 'was' : 'were'} killed.` : '';
   const ids = targets.map(({ id }) => id);
-  const sentence = sentenceAbout(component.id, stopped, `${stopped.length === 1 ? 'is' : 'are'} stopped.${note}`);
-  return { message: `${sentence}${await cutOffSentence(scope, ids)}` };
+  const sentence = sentenceAbout(component.id, stopped, 'Stopped');
+  return { message: `${sentence}${note}${await cutOffSentence(scope, ids)}` };
 };

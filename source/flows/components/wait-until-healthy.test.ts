@@ -183,8 +183,8 @@ describe('a health check that has not answered outranks a good probe', () => {
 });
 
 it.each([
-  [true, 'Check its log: quarterdeck logs box. To restore the previous version: quarterdeck rollback box.'],
-  [false, 'Check its log: quarterdeck logs box.'],
+  [true, 'Check the log: quarterdeck logs box. To restore the previous version: quarterdeck rollback box.'],
+  [false, 'Check the log: quarterdeck logs box.'],
 ])('rollback is named only where there is a change that it takes back: %s', async (changed, remedy) => {
   look = () => ({ services: [serviceView('box', { state: 'unhealthy', severity: 'error' })] });
   const fault = waitUntilHealthy(new EngineScope(session, context, 'local'), 'box', { changed }).catch((thrown: unknown) => thrown);

@@ -96,7 +96,7 @@ export async function waitUntilHealthy(
   const problem = outcome === 'failing' ? 'did not become healthy' : `was not healthy within ${seconds} s`;
   const back = changed ? ` To restore the previous version: quarterdeck rollback ${id}.` : '';
   const message = last ? `${id} ${problem}: ${last.state.label}. ${last.detail}` : `${id} was started, but it has no containers.`;
-  throw new Fault('failed.unhealthy', message, `Check its log: quarterdeck logs ${id}.${back}`);
+  throw new Fault('failed.unhealthy', message, `Check the log: quarterdeck logs ${id}.${back}`);
 }
 
 /** Returns the containers whose health check has not answered: their engine runs no health checks. */

@@ -101,7 +101,7 @@ describe('an instance that was not deployed from here', () => {
     const { findings } = data as { findings: { id: string; level: string; advice: string }[] };
     expect(findings.find(({ id }) => id === 'instance:adguardhome')).toMatchObject({
       level: 'warning',
-      advice: 'The new instance starts with its own empty data.',
+      advice: 'The new instance starts without data.',
     });
   });
 });

@@ -69,7 +69,7 @@ async function deployWith(first: StackFacts, given: Values, { fresh, second, wit
       others.length === 0
         ? own
         : reviewTogether([first, ...others], {
-            title: `${own.title}, also ${others.map((other) => other.plan.component).join(', ')}`,
+            title: `${own.title}, and change ${others.map((other) => other.plan.component).join(', ')}`,
             label: 'Apply all',
           });
     const choice = await session.review({ ...review, id: `${within}plan-${round}` });
@@ -117,7 +117,7 @@ function instancesOnOtherEngines({ scope: { engineName, context }, entry, deploy
 
 /** For `--second-instance`: the finding is still shown, but no longer blocks. */
 function acceptInstance(finding: Finding): Finding {
-  return isInstance(finding) ? { ...finding, level: 'warning', advice: 'The new instance starts with its own empty data.' } : finding;
+  return isInstance(finding) ? { ...finding, level: 'warning', advice: 'The new instance starts without data.' } : finding;
 }
 
 function plainOf(form: ReturnType<typeof formOf>, answered: Values): Record<string, string> {
@@ -214,7 +214,7 @@ async function planDependants({ facts, plan, answers, asked }: ReadyPlan): Promi
     const to = hostPortOf(port, answers.values);
     if (from === undefined || to === undefined || from === to) continue;
     for (const { component, variable, value } of carriedInto(from, to, others))
-      want(component, { [variable]: value }, `${variable} changes from ${from} to ${to}, like the ${port.name} port of ${entry.id}.`);
+      want(component, { [variable]: value }, `${variable} changes from ${from} to ${to}, to match the ${port.name} port of ${entry.id}.`);
   }
   if (plan.services.some(({ change }) => change !== 'keep'))
     for (const { component, values, why } of consumerProposals(entry, others, catalog)) want(component, values, why);

@@ -118,7 +118,7 @@ describe('edit', () => {
     const before = await fixture.text('ldap-directory/compose.yaml');
     const text = before.replace('restart: unless-stopped', 'restart: always');
     const outcome = await fixture.run('edit', 'ldap-directory', { words: ['compose.yaml'], stdin: Buffer.from(text) });
-    expect(outcome.message).toMatch(/^ldap-directory\/compose.yaml is in effect: /);
+    expect(outcome.message).toMatch(/^Applied ldap-directory\/compose.yaml\. State: /);
     expect(fixture.operator.reviews[0]?.actions.map(({ id }) => id)).toEqual(['apply', 'cancel']);
     expect(await fixture.text('ldap-directory/compose.yaml')).toBe(text);
     expect((await fixture.record('ldap-directory')).edited).toEqual(['ldap-directory/compose.yaml']);
@@ -323,7 +323,7 @@ describe('remove', () => {
     await expect(fixture.run('remove', 'file-sync', {}, { operator })).rejects.toThrow();
     const said = JSON.stringify(operator.confirmations);
     expect(said).toContain(
-      'vpn-client-gateway continues to publish the ports of file-sync. To avoid that, first run: quarterdeck route file-sync --direct',
+      'vpn-client-gateway continues to publish the ports of file-sync. To avoid this, first run: quarterdeck route file-sync --direct',
     );
     expect(said).not.toContain('uses it');
   });

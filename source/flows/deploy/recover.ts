@@ -62,7 +62,7 @@ function damagedFault(path: string, engineName: string, done = ''): Fault {
   return new Fault(
     'failed.journal',
     [done, damagedSentence(`${cleanLine(path)} on ${engineName}`)].filter(Boolean).join(' '),
-    'Check the components: quarterdeck status. Start or redeploy those that are not as expected, then move the journal to another folder.',
+    'Check the components: quarterdeck status. Start or redeploy components that are not in the expected state, then move the journal to another folder.',
     { where: { file: path } },
   );
 }

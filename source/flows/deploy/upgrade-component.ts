@@ -63,7 +63,7 @@ export async function upgradeComponent(session: Session, input: FlowInput, conte
     if (!(thrown instanceof Fault) || thrown.kind !== 'interrupted') throw thrown;
     const open = list.items.filter(({ state }) => state !== 'ok' && state !== 'skipped' && state !== 'warning');
     const isUpdated = list.item('update')?.state === 'ok';
-    const left = `${id} is updated; remaining: ${open.map(({ title }) => title).join(', ') || 'nothing'}.`;
+    const left = `${id} was updated; remaining: ${open.map(({ title }) => title).join(', ') || 'nothing'}.`;
     throw new Fault(
       thrown.code,
       `${thrown.message.replace(/([^.!?])$/, '$1.')} ${isUpdated ? left : `${id} was not updated.`}`,
@@ -90,7 +90,7 @@ async function checklistThrough(checklist: ComponentChecklist): Promise<FlowOutc
     if ((!updated && !applied) || after) await list.set(step, stepState(list, step, after ? sections.after : sections.before, text));
   await list.set('update', {
     section: sections.change,
-    title: 'Update: back up, pull, recreate, wait for the probe',
+    title: 'Update: back up, pull, recreate, wait until healthy',
     state: updated ? 'ok' : applied ? 'running' : 'todo',
     summary: updated ? (list.note('update')?.summary ?? 'done') : (applied?.summary ?? ''),
   });
@@ -188,7 +188,7 @@ async function observe({ input, component, deployed: { facts }, list }: Componen
     state: notes.length > 0 ? 'warning' : 'ok',
     summary: notes[0] ?? 'none in the catalog',
     evidence: [...notes, `runs ${component.services.map(({ image }) => image).join(', ')}`],
-    ...(notes.length > 0 && { advice: `Read the release notes of ${entry.product.name} between these versions.` }),
+    ...(notes.length > 0 && { advice: `Read the release notes of ${entry.product.name} for the versions in between.` }),
   });
   if (updated) return;
   await list.set('disk', { section: sections.before, title: 'Disk space', ...(await diskState(facts, component)) });
@@ -220,7 +220,7 @@ async function diskState({ scope, stackFolder }: StackFacts, component: Componen
 function backupState(context: FlowContext, input: FlowInput, { id, backup }: ComponentView) {
   const location = backupLocation(input, context);
   const last = backup?.atMs === undefined ? 'no earlier backup known' : `last backup: ${agoText(Date.now() - backup.atMs)}`;
-  if (context.practice) return { state: 'ok' as const, summary: 'not needed in practice' };
+  if (context.practice) return { state: 'ok' as const, summary: 'not needed in the practice stack' };
   if (location !== undefined && isBackupRequested(input))
     return { state: 'ok' as const, summary: `will be created before the change; ${last}` };
   const isFresh = backup?.atMs !== undefined && Date.now() - backup.atMs < freshBackupMs;

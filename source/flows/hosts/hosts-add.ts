@@ -120,5 +120,5 @@ function nameFault(name: string, problem: string): Fault {
 
 function there(name: string, { ssh }: HostSettings): Fault {
   const message = `A host named ${name} already exists: ${cleanLine(ssh)}.`;
-  return new Fault('refused.hostThere', message, `Choose another name, or remove it first: quarterdeck hosts remove ${name}`);
+  return new Fault('refused.hostThere', message, `Choose another name, or remove that host first: quarterdeck hosts remove ${name}`);
 }

@@ -14,7 +14,7 @@ const shownLines = 60;
 
 export const webhookListen: Procedure = async (session, input) => {
   wordsUpTo(0, input, {
-    takes: 'webhook listen accepts no arguments',
+    takes: 'quarterdeck webhook listen accepts no arguments',
     remedy: 'For example: quarterdeck webhook listen --address 192.168.1.10 --port 9000',
   });
   const address = optionOf(input, 'address') ?? '127.0.0.1';
@@ -83,7 +83,7 @@ const reasons: Readonly<Record<RejectedRequest['reason'], string>> = {
   'wrong signature': 'not signed with this secret (HMAC-SHA256 of the body, in hex)',
   'too large': 'larger than 1 MiB',
   'no POST': 'not a POST request',
-  'too many': 'more deliveries than can be shown',
+  'too many': 'too many deliveries to show',
 };
 
 const cutTo = (text: string, most: number) => (text.length > most ? `${text.slice(0, most)}...` : text);

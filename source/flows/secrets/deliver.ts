@@ -54,7 +54,7 @@ async function reveal(session: Session, { id, label, value, whose }: SecretDeliv
   });
   await session.ask.choice({
     id: `${id}-shown${step}`,
-    label: 'Write it down now: it is not shown again after you verify it.',
+    label: 'Write the secret down now: it is not shown again after verification.',
     reveals: { label, value },
     choices: [{ value: 'yes', label: 'Continue to verification' }],
     initial: 'yes',

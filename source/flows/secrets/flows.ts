@@ -38,7 +38,7 @@ export const secretFlows: readonly Flow[] = lazyFlows({ about: 'host', right: 'o
     flags: {
       version: { meaning: 'show this version instead of the newest', value: 'ID' },
       copy: { meaning: 'copy the value to the clipboard instead of showing it' },
-      plain: { meaning: 'print only the value, to a pipe' },
+      plain: { meaning: 'print only the value; required in a pipe' },
     },
     load: async () => (await import('./kept-secrets.ts')).secretsReveal,
   },

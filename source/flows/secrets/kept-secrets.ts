@@ -135,7 +135,7 @@ export const secretsRemove: Procedure = async (session, input, context) => {
         consequences: [
           `${countText(versions.length, 'version')} will be lost; deployments that use this secret cannot be rolled back.`,
           ...(isUsed
-            ? [`The secret is in use: the next deploy of ${component} prompts for it, or generates one that does not fit its data.`]
+            ? [`The secret is in use: the next deploy of ${component} prompts for it, or generates one that does not match the existing data.`]
             : []),
         ],
         run: (grant) => vault.remove(grant, name),
@@ -215,7 +215,8 @@ export const secretsMigrate: Procedure = async (session, input, context) => {
 async function targetOf(given: unknown, vault: SecretStorage, session: Session): Promise<SecretStorage['kind']> {
   if (given === 'keychain' || given === 'file') return given;
   if (given !== undefined || !session.attended) {
-    throw new Fault('usage.secrets', 'A target is required.', 'Pass --to keychain or --to file.');
+    const wrong = given === undefined ? '' : `, not "${cleanLine(String(given))}"`;
+    throw new Fault('usage.secrets', `--to must be keychain or file${wrong}.`, 'For example: --to file');
   }
   const other = vault.kind === 'keychain' ? 'file' : 'keychain';
   const answer = await session.ask.choice({
@@ -245,7 +246,7 @@ export const secretsReseal: Procedure = async (session, input, context) => {
   });
   return {
     message: done
-      ? `${vault.where} now opens with the ${opens === 'passphrase' ? 'new passphrase' : 'key file'}. Backups of the file still open with the old key.`
+      ? `Sealed ${vault.where} with the ${opens === 'passphrase' ? 'new passphrase' : 'key file'}. Backups of the file still require the old passphrase or key file.`
       : 'Dry run: nothing was changed.',
   };
 };

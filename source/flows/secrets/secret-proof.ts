@@ -103,7 +103,7 @@ async function runWith(target: CallTarget, { service, argv }: { service: string;
   const container = target.containers.get(service);
   if (container?.state !== 'running') {
     const name = target.name ?? target.entry.id;
-    const message = `The service ${service} of ${name} is not running.`;
+    const message = `The ${service} service of ${name} is not running.`;
     throw new Fault('failed.rotate', message, `Start it: quarterdeck start ${name}`);
   }
   return target.engine.writer(grant).exec(container.id, argv, { stdin: Buffer.from(`${value}\n`) });

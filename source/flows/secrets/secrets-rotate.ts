@@ -32,7 +32,7 @@ export const secretsRotate: Procedure = async (session, input, context) => {
   const [first] = holders;
   if (!first) {
     const message = `${cleanLine(name)} is not in the catalog and cannot be rotated.`;
-    throw new Fault('usage.secret', message, 'Set it with "quarterdeck secrets set", and deploy the components that use it.');
+    throw new Fault('usage.secret', message, 'Set the secret with "quarterdeck secrets set", and deploy the components that use it.');
   }
   for (const { field, name: held } of holders) {
     if (field.rotate && 'never' in field.rotate) {
@@ -173,7 +173,7 @@ export class Rotation {
     }
     const rollbacks = new Set(this.holders.map(({ component }) => `quarterdeck rollback ${component}`));
     const failed = `${message} Restoring the old value failed: ${messageOf(failure)}`;
-    return new Fault('failed.rotate', failed, `Fix this, then run: ${[...rollbacks].join(', ')}.`, { cause: thrown });
+    return new Fault('failed.rotate', failed, `Fix the cause, then run: ${[...rollbacks].join(', ')}.`, { cause: thrown });
   }
 
   async #runOf(versions: readonly SecretChange[]): Promise<RunOnHost | undefined> {

@@ -29,7 +29,7 @@ export function lockedFault(lock: Pick<LockHolder, 'by' | 'since' | 'run'> | und
   const doing = { backup: 'backing up', restore: 'restoring', rotation: 'rotating a secret of' }[what];
   if (doing !== undefined) {
     const message = `${cleanLine(by)} has been ${doing} ${cleanLine(component)} since ${cleanLine(since)}.`;
-    return new Fault('refused.locked', message, 'Wait until it has finished, then try again.');
+    return new Fault('refused.locked', message, 'Wait until that operation has finished, then try again.');
   }
   const message = `${cleanLine(by)} has been changing this stack since ${cleanLine(since)}${run === '' ? '' : ` (run ${cleanLine(run)})`}.`;
   return new Fault('refused.locked', message, 'Wait until that change has finished, then plan again.');

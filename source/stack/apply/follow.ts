@@ -55,7 +55,7 @@ async function follow(signal: AbortSignal, host: Host, { transaction, seen, secr
     if (ended || (quiet && !(await isAlive(host, stackFolder, run, signal)))) {
       const alive = await waitForLock(host, stackFolder, run, signal);
       const found = await readRun(host, stackFolder, run, signal);
-      if (alive || !found) throw new Error(`the run ${run} is gone`);
+      if (alive || !found) throw new Error(`the run ${run} no longer exists`);
       for (const entry of found.entries.slice(reported)) report(eventOf(transaction, entry));
       const shown = { ...found, output: hide(found.output) };
       if (['applied', 'undone', 'verified'].includes(shown.state)) return shown;

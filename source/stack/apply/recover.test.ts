@@ -219,7 +219,7 @@ async function expectNamed(scene: Scene): Promise<RunState | undefined> {
   expect(statesOf.stopped).toContain(run?.state);
   if (run)
     expect(run.summary).toMatch(
-      /^(?:Stopped (?:before anything was changed|while .*|after .*, with more to do)|Applied, but health.*)\.?$/,
+      /^(?:Stopped (?:before anything was changed|while .*|after .*; some steps remain)|Applied, but health.*)\.?$/,
     );
   const lock = await readLock(scene.context.host, scene.context.stackFolder, signal);
   expect(lock?.alive ?? false).toBe(false);
@@ -462,7 +462,7 @@ describe('the journal', () => {
     const journal = join(scene().context.stackFolder, '.quarterdeck/runs', scene().change.run, 'journal');
     const whole = await readFile(journal, 'utf8');
     await writeFile(journal, `\u0000\u0001\n${whole.slice(0, whole.indexOf('record:chat') + 3)}`);
-    expect((await scene().run())?.summary).toBe('Stopped after creating the containers of chat, with more to do.');
+    expect((await scene().run())?.summary).toBe('Stopped after creating the containers of chat; some steps remain.');
     await scene().finish();
     await expectClean(scene(), after);
     await appendFile(journal, '{"at":1}\nnonsense');

@@ -142,7 +142,7 @@ function sentenceOf(transaction: Transaction, state: RunState, entries: readonly
   const sentences: Readonly<Record<RunState, string>> = {
     staged: 'Stopped before anything was changed.',
     running: back ? 'Being undone.' : `Being applied: ${what}.`,
-    stopped: last?.state === 'done' ? `Stopped after ${what}, with more to do.` : `Stopped while ${what}.`,
+    stopped: last?.state === 'done' ? `Stopped after ${what}; some steps remain.` : `Stopped while ${what}.`,
     failed: `Failed while ${what}${last?.exitCode === undefined ? '' : ` (exit code ${last.exitCode})`}.`,
     applied: 'Applied, but health was not checked.',
     verified: 'Applied and healthy.',

@@ -15,8 +15,8 @@ export const shellCommand = (argv: readonly string[]): string => argv.map(shellW
 /** Checks the name of a variable of a compose file. */
 export function variableName(name: string): string {
   if (/^[A-Za-z_][A-Za-z0-9_]*$/.test(name) && !isReserved(name)) return name;
-  const message = `${JSON.stringify(name)} cannot be the variable of a secret, because it is not a valid name or is used by the shell or the compose program.`;
-  throw new Fault('refused.variable', message, 'Give the variable another name in compose.yaml.');
+  const message = `${JSON.stringify(name)} cannot be used as the variable of a secret, because the name is invalid or is used by the shell or the compose program.`;
+  throw new Fault('refused.variable', message, 'Rename the variable in compose.yaml.');
 }
 
 /** Checks a path below the stack's folder, from a plan or a journal. */

@@ -259,7 +259,7 @@ async function copyDatabase(grant: Grant, item: PlannedItem, record: RestoreReco
   const ended = await program.ended;
   if (ended.exitCode === 0) return;
   const message = `The current database in ${item.container.name} cannot be saved: ${failureOf(ended)}.`;
-  throw new Fault('failed.dump', message, `Check its log: quarterdeck logs ${record.component}`);
+  throw new Fault('failed.dump', message, `Check the log: quarterdeck logs ${record.component}`);
 }
 
 /**

@@ -153,7 +153,7 @@ async function saveDump(
     throw new Fault(
       'failed.dump',
       `The dump of ${item.id} failed in ${item.container.name}: ${lastLine(stderr) || (exitCode === 0 ? 'it is empty' : `exit code ${exitCode}`)}.`,
-      `Check its log: quarterdeck logs ${run.plan.component}`,
+      `Check the log: quarterdeck logs ${run.plan.component}`,
     );
   return saved;
 }

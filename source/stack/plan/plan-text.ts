@@ -120,8 +120,8 @@ function portLine({ address, host, container, protocol, service, name }: Planned
 
 const origins: Readonly<Record<PlannedSecret['what'], string>> = {
   keep: 'unchanged',
-  generate: 'is generated now and kept by Quarterdeck',
-  given: 'as entered, kept by Quarterdeck',
+  generate: 'is generated now and stored by Quarterdeck',
+  given: 'as entered, stored by Quarterdeck',
   none: 'stays empty',
   missing: 'is missing',
 };
@@ -135,7 +135,7 @@ function secretLine({ variable, label, what }: PlannedSecret): ReviewLine {
 
 function fileTitle({ path, before, after, touched }: FileChange): string {
   const what = before === undefined ? 'new' : after === undefined ? 'deleted' : 'changed';
-  return `${path}: ${what}${touched ? ', was edited by hand' : ''}`;
+  return `${path}: ${what}${touched ? '; it was edited by hand' : ''}`;
 }
 
 /** An empty range is counted from the line before it: `patch` accepts nothing else. */

@@ -207,8 +207,8 @@ describe('planDeploy', () => {
     });
     expect(plan.files.some(({ path }) => path.endsWith('notes.txt'))).toBe(false);
     expect(plan.notes).toEqual([
-      'llm-proxy/compose.yaml was changed by hand. Only the required lines are changed.',
-      'llm-proxy/files/config.yaml was changed by hand. It is kept unchanged.',
+      'llm-proxy/compose.yaml was edited by hand. Only the required lines are changed.',
+      'llm-proxy/files/config.yaml was edited by hand. The edits are kept.',
     ]);
     // A kept file stays the operator's: the next plan must not treat it as ours because it is in the record.
     const later = planDeploy(

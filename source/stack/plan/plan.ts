@@ -106,8 +106,8 @@ function planFiles(request: PlanRequest) {
       ...((edited[path] !== undefined || (isOwned && path !== '.env' && !fresh)) && { edited: true }),
     });
     if (edited[path] !== undefined || !record || !isOwned) return;
-    const kept = before === after ? 'It is kept unchanged' : fresh ? 'Those changes are discarded' : 'Only the required lines are changed';
-    notes.push(`${id}/${path} was changed by hand. ${kept}.`);
+    const kept = before === after ? 'The edits are kept' : fresh ? 'The edits are discarded' : 'Only the required lines are changed';
+    notes.push(`${id}/${path} was edited by hand. ${kept}.`);
   };
   add('compose.yaml', deployment?.compose, rendered.compose);
   const isNeeded = Object.keys(answers.values).length > 0 || Object.keys(readEnv(rendered.env).values).length > 0;

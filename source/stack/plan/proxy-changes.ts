@@ -205,7 +205,7 @@ function putInEffect(proxy: CatalogEntry | undefined): Plan['after'] {
     return exec ? [{ component: proxyId, service: exec.service, argv: exec.argv, why }] : [];
   };
   return [
-    ...step('validate', 'Validates the changed rules before they are loaded.'),
-    ...step('reload', 'Loads the changed rules; connections are kept.'),
+    ...step('validate', 'validates the changed rules before they are loaded'),
+    ...step('reload', 'loads the changed rules; connections are kept'),
   ];
 }

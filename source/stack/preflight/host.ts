@@ -112,7 +112,7 @@ export async function* checkDevices({ services, host, signal }: PreflightContext
     const rule = graphics ? 'R28' : undefined;
     const id = `device:${path}`;
     const message = `The host has no ${cleanLine(path)}${graphics ? ', so no graphics card can be used' : ''}.`;
-    const remedy = setTo(variables[0], '/dev/null', 'Disable it');
+    const remedy = setTo(variables[0], '/dev/null', 'Disable the device');
     const effect = graphics ? 'the CPU is used instead' : 'the device is not used';
     if (remedy) yield warning(id, message, `Set ${variables[0]}=/dev/null, so that ${effect}.`, { rule, remedy });
     else if (graphics)
@@ -151,7 +151,7 @@ async function nameFinding(context: PreflightContext, name: string, id: string):
   return warning(
     id,
     `${site} points to ${cleanLine(found.slice(0, 3).join(', '))}, which is not an address of this host.`,
-    'This is correct if a router forwards ports 80 and 443 to it; otherwise fix the DNS entry.',
+    'This is correct if a router forwards ports 80 and 443 to this host; otherwise fix the DNS entry.',
     { rule: 'R10' },
   );
 }

@@ -22,7 +22,7 @@ export async function* checkLowPorts({ facts, host, plan, entry, services, signa
   if (shut.length === 0) return;
   const finding = facts.kind === 'docker' ? warning : blocking;
   const ports = `${shut.length === 1 ? 'port' : 'the ports'} ${shut.join(' and ')}`;
-  const remedy = `As root on the host: sysctl -w net.ipv4.ip_unprivileged_port_start=${shut[0]}. To keep it, add the same setting to a file in /etc/sysctl.d.`;
+  const remedy = `As root on the host: sysctl -w net.ipv4.ip_unprivileged_port_start=${shut[0]}. To keep the setting after a reboot, add it to a file in /etc/sysctl.d.`;
   yield finding('low-ports', `A rootless engine cannot use ${ports}: the host reserves ports below ${first} for root.`, remedy);
 }
 
@@ -79,7 +79,7 @@ async function restartFinding({ facts, hostFacts, host, signal }: PreflightConte
   if (!/^UnitFileState=enabled/m.test(output))
     return warning(
       'restart-service',
-      'Containers do not start after a restart of the host, because the service podman-restart is not enabled.',
+      'Containers do not start after a restart of the host, because the podman-restart service is not enabled.',
       `Enable the service: systemctl ${flag}enable ${unit}`,
       { rule: 'R5', remedy: { kind: 'run', label: 'Enable podman-restart', argv: [...systemctl, 'enable', unit] } },
     );
@@ -132,7 +132,7 @@ export async function* checkLabels({ facts, host, plan, entry, services, signal 
   if (shut.length === 0) return;
   yield warning(
     'selinux',
-    `SELinux is enforcing on this host, but ${cleanLine(shut.join(' and '))} ${shut.length === 1 ? 'is' : 'are'} not labelled for containers, so Podman containers cannot read there.`,
+    `SELinux is enforcing on this host, but ${cleanLine(shut.join(' and '))} ${shut.length === 1 ? 'is' : 'are'} not labelled for containers, so Podman containers cannot read ${shut.length === 1 ? 'it' : 'them'}.`,
     `As root on the host: chcon -R -t container_file_t ${cleanLine(shellCommand(shut))}. To keep the labels after a relabelling, also run semanage fcontext.`,
     { rule: 'R13' },
   );

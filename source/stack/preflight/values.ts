@@ -136,7 +136,7 @@ export function* checkProviders({ entry, values, deployments }: PreflightContext
     yield warning(
       `provider-missing:${component}`,
       `${entry.id} connects to ${address}, but ${component} is not deployed on this host.`,
-      `Deploy ${component} before or afterwards, or use another address.`,
+      `Deploy ${component} as well, or use another address.`,
       { remedy: deployFirst(component) },
     );
 }
