@@ -334,7 +334,7 @@ export function unreadableFault(path: string, cause: unknown): Fault {
   return cause instanceof Fault ? cause : unreadable(path, reasonOf(cause), cause);
 }
 
-function unreadable(path: string, reason: string, cause?: unknown, remedy = 'Check that it is a file or folder that you can read.') {
+function unreadable(path: string, reason: string, cause?: unknown, remedy = 'Check that the path is a file or folder that you can read.') {
   return new Fault('config.unreadable', `${path} cannot be read: ${reason}.`, remedy, { where: { file: path }, cause });
 }
 
