@@ -42,7 +42,7 @@ export function evaluate(source: string, facts: ConditionFacts): { value?: unkno
   try {
     return { value: plain(runGuarded(expression, variablesOf(facts)), 0) };
   } catch (thrown) {
-    return { reason: isTimeout(thrown) ? `used more than ${limitMs} ms of CPU time` : problemOf(thrown).message };
+    return { reason: isTimeout(thrown) ? `the expression used more than ${limitMs} ms of CPU time` : problemOf(thrown).message };
   }
 }
 

@@ -141,7 +141,7 @@ function preventionActions(
     const row = chosen();
     const flow = flowOf(app, id);
     const { engineName } = look();
-    if (!row || !flow || engineName === undefined) say('off', 'Nothing is selected.');
+    if (!row || !flow || engineName === undefined) say('off', 'No row is selected.');
     else startOn(flow, engineName, [wordOf(row)]);
   }
 

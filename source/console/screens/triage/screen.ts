@@ -217,5 +217,5 @@ function triageEmpty(view: TriageView, filter: string, shows: TriageShows, impor
     return paragraph(theme, undefined, advice, width - 4, '  ');
   }
   if (filter !== '') return [`  ${cut(`Nothing matches "${filter}".`, width - 4)}`];
-  return [shows === 'late' ? '  Nothing is overdue.' : shows === 'undecided' ? '  Everything has a decision.' : '  No findings.'];
+  return [shows === 'late' ? '  No overdue findings.' : shows === 'undecided' ? '  No undecided findings.' : '  No findings.'];
 }
