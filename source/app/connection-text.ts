@@ -32,7 +32,7 @@ export function connectionText(
         : { text: link.state, severity: 'busy' };
     case 'connected': {
       const ssh = connection.roundTripMs === undefined ? 'ssh' : `ssh ${connection.roundTripMs} ms`;
-      if (link.state === 'away') return { text: `${ssh}, engine unreachable`, severity: 'error' };
+      if (link.state === 'away') return { text: 'ssh, engine unreachable', severity: 'error' };
       return { text: ssh, severity: link.state === 'connected' ? 'ok' : 'busy' };
     }
     case 'connecting':

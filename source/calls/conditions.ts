@@ -42,7 +42,7 @@ export function evaluate(source: string, facts: ConditionFacts): { value?: unkno
   try {
     return { value: plain(runGuarded(expression, variablesOf(facts)), 0) };
   } catch (thrown) {
-    return { reason: isTimeout(thrown) ? `used more than ${limitMs} ms of CPU time` : problemOf(thrown).message };
+    return { reason: isTimeout(thrown) ? `the expression used more than ${limitMs} ms of CPU time` : problemOf(thrown).message };
   }
 }
 
@@ -86,16 +86,16 @@ const answering: readonly ProbeState[] = [
     when: 'status == 401 || status == 403',
     ...{ state: 'login required', id: 'up-login-needed' },
     severity: 'ok',
-    detail: 'It responds and requires a login for this request.',
+    detail: 'The component responds and requires a login for this request.',
   },
   {
     when: 'status == 404',
     ...{ state: 'different path', id: 'up-other-path' },
     severity: 'warning',
-    detail: 'It responds, but not at this path. It may be another version, or another program may be using the port.',
+    detail: 'The component does not respond at this path. It may be another version, or another program may be using the port.',
   },
-  { when: 'status == 429 || status == 503', state: 'busy', severity: 'warning', detail: 'It rejects requests for now (status {status}).' },
-  { when: 'status >= 500', state: 'unhealthy', severity: 'error', detail: 'It responds with status {status}; its log shows why.' },
+  { when: 'status == 429 || status == 503', state: 'busy', severity: 'warning', detail: 'Requests are rejected (status {status}).' },
+  { when: 'status >= 500', state: 'unhealthy', severity: 'error', detail: 'The component responds with status {status}; check its log.' },
 ];
 
 /**
@@ -107,7 +107,7 @@ function defaultStates({ probe, calls, product }: Pick<CatalogEntry, 'probe' | '
   const call = calls[probe.call];
   if (call?.tcp) return silent;
   if (!call?.http) return [];
-  const detail = `Its port responds with status {status}, but not as ${product.name.replaceAll(/[{}]/g, '')} does.`;
+  const detail = `The port responds with status {status}, but not as ${product.name.replaceAll(/[{}]/g, '')} does.`;
   return [...silent, ...answering, { when: 'true', state: 'unexpected response', id: 'strange-answer', severity: 'warning', detail }];
 }
 

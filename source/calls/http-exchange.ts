@@ -180,6 +180,6 @@ function readable(error: Error, tls: boolean): Error {
   if (code === 'EPROTO' || code.startsWith('ERR_SSL') || (tls && /wrong version number/.test(error.message)))
     return said('the server does not use TLS');
   if (code === 'DEPTH_ZERO_SELF_SIGNED_CERT' || code === 'UNABLE_TO_VERIFY_LEAF_SIGNATURE' || code === 'SELF_SIGNED_CERT_IN_CHAIN')
-    return said('the certificate is not signed by a trusted authority');
+    return said('the certificate is not signed by a trusted CA');
   return error;
 }

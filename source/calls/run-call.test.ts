@@ -195,9 +195,9 @@ describe('an http call', () => {
     const web = await serve((request, response) => response.writeHead(Number(request.url?.slice(1))).end('x'));
     const expecting = (status: number) => ask(target(web), get(`/${status}`, { expect: [200] }));
     expect(await expecting(200)).toMatchObject({ ok: true, status: 200 });
-    expect(await expecting(403)).toMatchObject({ ok: false, status: 403, failure: 'It requires a login (status 403).' });
-    expect(await expecting(503)).toMatchObject({ ok: false, status: 503, failure: 'It is busy (status 503).' });
-    expect(await expecting(500)).toMatchObject({ ok: false, status: 500, failure: 'It responded with status 500, not 200.' });
+    expect(await expecting(403)).toMatchObject({ ok: false, status: 403, failure: 'The component requires a login (status 403).' });
+    expect(await expecting(503)).toMatchObject({ ok: false, status: 503, failure: 'The component is busy (status 503).' });
+    expect(await expecting(500)).toMatchObject({ ok: false, status: 500, failure: 'The component responded with status 500, not 200.' });
     // Without `expect`, every response counts.
     expect(await ask(target(web), get('/500'))).toMatchObject({ ok: true, status: 500 });
     expect([0, 200, 302, 401, 403, 429, 503, 500].map((status) => stateOf({ status }))).toEqual([

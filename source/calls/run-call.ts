@@ -33,7 +33,7 @@ interface Making {
 export const runCall: RunCall = async (target, { call, inputs = {}, signal, grant }) => {
   signal.throwIfAborted();
   if (!call.reads && grant === undefined) {
-    throw new Fault('refused.grant', `"${call.title}" makes changes and requires a grant.`, 'Request a grant first.');
+    throw new Fault('refused.grant', `"${call.title}" requires a grant.`, 'This is a bug in Quarterdeck. Please report it.');
   }
   const checked = await Inputs.check(call, inputs);
   const limitMs = durationMs(call.limit);
@@ -89,7 +89,7 @@ async function callHttp({ target, call, inputs, signal, arrived }: Making, http:
 /** Builds the request exactly as component.yaml declares it, filled in (R35). Throws `usage.input` for values that cannot be sent. */
 export function buildRequest(http: HttpDeclaration, inputs: Inputs): HttpRequest & { headers: Readonly<Record<string, string>> } {
   const path = inputs.fill(http.path, encodeURIComponent);
-  if (path === undefined) throw unsendable('A part of the path is missing.');
+  if (path === undefined) throw unsendable('A value in the request path is missing.');
   const query = [...inputs.fillRecord(http.query), ...inputs.fillRecord(http.always ?? {})].map(
     ([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`,
   );
@@ -101,7 +101,7 @@ export function buildRequest(http: HttpDeclaration, inputs: Inputs): HttpRequest
   };
   for (const [name, value] of inputs.fillRecord(http.headers)) {
     if (/[\u0000-\u001f\u007f]|[^\u0000-\u00ff]/.test(value))
-      throw unsendable(`The value for the header ${name} contains characters that are not allowed in a header.`);
+      throw unsendable(`The value of the ${name} header contains characters that are not allowed.`);
     headers[name.toLowerCase()] = value;
   }
   if (http.basic) {
@@ -162,19 +162,19 @@ function httpAnswer({ status, headers, text, json }: HttpAnswer, call: Component
 
 function unexpected(status: number, expected: readonly number[]): string {
   const state = stateOf({ status });
-  if (state === 'locked') return `It requires a login (status ${status}).`;
-  if (state === 'busy') return `It is busy (status ${status}).`;
-  return `It responded with status ${status}, not ${expected.join(' or ')}.`;
+  if (state === 'locked') return `The component requires a login (status ${status}).`;
+  if (state === 'busy') return `The component is busy (status ${status}).`;
+  return `The component responded with status ${status}, not ${expected.join(' or ')}.`;
 }
 
 async function callExec({ target, call, inputs, signal, grant }: Making, exec: NonNullable<ComponentCall['exec']>): Promise<Answer> {
-  if (!target.execAllowed) return failed('Read-only mode does not run programs in containers.');
+  if (!target.execAllowed) return failed('Programs in containers cannot be run in read-only mode.');
   const container = running(target, exec.service);
   if (typeof container === 'string') return failed(container);
   for (const [input, { secret }] of Object.entries(call.inputs)) {
     // The lint refuses such entries; an operator's own may be newer than its last check.
     if (secret && exec.argv.some((argument) => argument.includes(`<${input}>`)))
-      return failed(`The secret ${input} would be visible in the arguments of a program.`);
+      return failed(`The secret ${input} would be visible in the process arguments.`);
   }
   const argv = inputs.fillArgv(exec.argv);
   const stdin = exec.stdin === undefined ? undefined : inputs.fill(exec.stdin);

@@ -29,7 +29,7 @@ export function* checkShapes(draft: Draft): Generator<RuleFinding> {
     const { id } = draft.component;
     const written = valueAt(value, path);
     if (path[0] === 'name' && path.length === 1 && written !== id)
-      yield inCompose(path, `Quarterdeck would not recognise a project named ${shownValue(written)} as "${id}".`, remedy);
+      yield inCompose(path, `Quarterdeck would not recognize a project named ${shownValue(written)} as "${id}".`, remedy);
     else yield warningIfOwn(draft, inCompose(path, message, remedy, part));
   }
 }

@@ -52,7 +52,7 @@ describe('a default', () => {
     [
       'that is not the same everywhere',
       { compose: [[text, `${text}\n      ALSO: "\${SIGNUP:-false}"`]] },
-      /^warning compose\.yaml 11:13 The default of SIGNUP is "false" here, but "true" in line 10\. A form can show only one default\./,
+      /^warning compose\.yaml 11:13 The default of SIGNUP is "false" here, but "true" on line 10\. A form can show only one default\./,
     ],
     [
       'that no field would take',

@@ -75,7 +75,7 @@ function* several(
   yield warning(
     inCompose(
       other.path,
-      `The default of ${name} is ${shownValue(other.value)} here, but ${shownValue(first.value)} in line ${lineOf(first.path)}. A form can show only one default.`,
+      `The default of ${name} is ${shownValue(other.value)} here, but ${shownValue(first.value)} on line ${lineOf(first.path)}. A form can show only one default.`,
       'Use the same default everywhere, or use two variables.',
     ),
   );

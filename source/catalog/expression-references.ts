@@ -73,7 +73,7 @@ function* checkExpression(
   if (isProblem(expression)) {
     const name = /^Unknown variable: (\w+)$/.exec(expression.message)?.[1];
     const remedy = name === undefined ? 'Fix the CEL expression.' : nameRemedy(name, scopeVariables[scope], '');
-    yield { ...inComponent(path, `Invalid condition: ${expression.message}.`, remedy), offset: shift + expression.offset };
+    yield { ...inComponent(path, `Invalid expression: ${expression.message}.`, remedy), offset: shift + expression.offset };
     return;
   }
   if (wanted === 'bool' && expression.type !== 'bool' && expression.type !== 'dyn') {

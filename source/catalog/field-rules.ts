@@ -88,7 +88,7 @@ function* exclusiveDefaults({ component }: Draft): Generator<RuleFinding> {
   for (const [index, set] of component.oneOf.entries()) {
     const given = set.filter((name) => withDefault.some((field) => field.name === name));
     if (given.length > 1) {
-      const message = `Only one of ${given.join(' and ')} may be set, but both have a default.`;
+      const message = `Only one of ${given.join(' and ')} may be set, but more than one has a default.`;
       yield inComponent(['oneOf', index], message, 'Remove one of the defaults.');
     }
   }

@@ -339,7 +339,7 @@ describe('loadFolder', () => {
       '&& int',
       'checks[0].when',
       'expressions',
-      /Invalid condition: Unexpected token/,
+      /Invalid expression: Unexpected token/,
       /Fix/,
     ],
     [

@@ -206,8 +206,8 @@ function* checkFields(draft: Draft): Generator<RuleFinding> {
     if (field.target !== 'environment') continue;
     const wanted = variableOf(field);
     if (wanted === undefined) {
-      const message = `"${field.name}" is set in the environment, but is not a valid variable name.`;
-      yield inComponent([...path, 'name'], message, 'Set a variable name with env.');
+      const message = `The field "${field.name}" has target: environment, but is not named like an environment variable.`;
+      yield inComponent([...path, 'name'], message, 'Set env to the name of the variable.');
     } else if (compose && !environment.has(wanted) && !compose.variables.has(wanted)) {
       const remedy = nameRemedy(wanted, [...environment, ...compose.variables.keys()], `Add ${wanted}: "\${${wanted}}" to the service.`);
       yield inComponent(path, `The field "${field.name}" sets ${wanted}, but no service in compose.yaml uses that variable.`, remedy);

@@ -9,7 +9,7 @@ it('says of everything that is not deployed where it runs, and of a part which c
     expect([entry.id, runLocation(entry, entries) === undefined]).toEqual([entry.id, entry.deploy === 'compose']);
   expect(bringersOf(of('relational-database'), entries)).toEqual(expect.arrayContaining(['llm-proxy', 'rss-reader']));
   expect(bringersOf(of('relational-database'), entries)).not.toContain('media-server');
-  expect(runLocation(of('key-value-cache'), entries)).toMatch(/^It is a service inside other components: .*sso-portal/);
+  expect(runLocation(of('key-value-cache'), entries)).toMatch(/^The component is a service inside other components: .*sso-portal/);
   // The same image, but deployed separately: no other component contains it.
   expect(bringersOf(of('reverse-proxy'), entries)).toEqual([]);
 });

@@ -9,17 +9,17 @@ export function bringersOf(entry: CatalogEntry, entries: readonly CatalogEntry[]
 }
 
 const placesOfOthers: Partial<Record<CatalogEntry['deploy'], string>> = {
-  host: 'It is installed directly on the hosts.',
-  config: 'It is a configuration file or object that another program uses.',
-  cluster: 'It runs in a cluster and is set up with the cluster tools.',
-  external: 'It is operated by an external provider.',
+  host: 'The component is installed directly on the hosts.',
+  config: 'The component is a configuration file or object that another program uses.',
+  cluster: 'The component runs in a cluster and is set up with the cluster tools.',
+  external: 'The component is operated by an external provider.',
 };
 
 /** Undefined for deployable entries. */
 export function runLocation(entry: CatalogEntry, entries: readonly CatalogEntry[]): string | undefined {
   if (entry.deploy !== 'embedded') return placesOfOthers[entry.deploy];
   const bringers = bringersOf(entry, entries);
-  return `It is a service inside other components${bringers.length > 0 ? `: ${bringers.join(', ')}` : ''}.`;
+  return `The component is a service inside other components${bringers.length > 0 ? `: ${bringers.join(', ')}` : ''}.`;
 }
 
 /** Deployed components get their file from their own form. */

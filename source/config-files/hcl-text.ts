@@ -127,7 +127,7 @@ class Reader {
   }
 
   #limit(at: number, depth: number): void {
-    if (depth >= depthLimit) throw new Mistake(at, `Nested more than ${depthLimit} levels deep.`, 'Remove some levels.');
+    if (depth >= depthLimit) throw new Mistake(at, `Nested more than ${depthLimit} levels deep.`, 'Reduce the nesting.');
   }
 
   #record(path: YamlPath, key: number, value = key): void {

@@ -19,6 +19,6 @@ export async function readInstalled(name: string): Promise<string> {
 }
 
 function incompleteFault(file: string): Fault {
-  const remedy = 'Install Quarterdeck again. In a checkout, run npm run build.';
+  const remedy = 'Reinstall Quarterdeck. In a source checkout, run npm run build.';
   return new Fault('failed.installation', `This installation is incomplete: ${file} is missing.`, remedy);
 }

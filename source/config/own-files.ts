@@ -110,7 +110,7 @@ export function appendOwnFile(path: string, content: string | Uint8Array): Promi
     if (created && folder.owner) await created.chown(folder.owner.uid, folder.owner.gid);
     // The owner of the folder could create a hard link there to one of root's files.
     if (!created && folder.owner && (await file.stat()).nlink > 1)
-      throw refusal(path, 'has another hard link', `Remove this one: rm ${path}`);
+      throw refusal(path, 'has another hard link', `Remove this file: rm ${path}`);
     await file.appendFile(content);
     await file.datasync();
   });
@@ -334,7 +334,7 @@ export function unreadableFault(path: string, cause: unknown): Fault {
   return cause instanceof Fault ? cause : unreadable(path, reasonOf(cause), cause);
 }
 
-function unreadable(path: string, reason: string, cause?: unknown, remedy = 'Check that it is a file or folder that you can read.') {
+function unreadable(path: string, reason: string, cause?: unknown, remedy = 'Check that the path is a file or folder that you can read.') {
   return new Fault('config.unreadable', `${path} cannot be read: ${reason}.`, remedy, { where: { file: path }, cause });
 }
 

@@ -48,7 +48,7 @@ export function createFlowRuns({ app, store, ended, ...context }: Options) {
       const isRefused = thrown instanceof Fault && (thrown.kind === 'interrupted' || thrown.code === 'refused.notConfirmed');
       if (stop.signal.aborted || app.options.signal.aborted || isRefused) {
         drop(id);
-        notice('off', thrown instanceof Fault ? short(thrown.message) : `Cancelled: ${flow.title}`);
+        notice('off', thrown instanceof Fault ? short(thrown.message) : `Cancelled: ${flow.title}.`);
       } else change(id, () => ({ ...over, state: 'failed', fault: failureOf(thrown, flow, short) }));
     } finally {
       live.delete(id);
@@ -64,7 +64,7 @@ export function createFlowRuns({ app, store, ended, ...context }: Options) {
     const what = service === undefined ? name : `service ${cleanLine(service)} of ${name}`;
     const title = `${flow.verb.charAt(0).toUpperCase()}${flow.verb.slice(1)} ${what} on ${cleanLine(engineName)}`;
     if (await operator.confirm({ id: flow.id, title, consequences: [flow.interrupts], lenient: true }, signal)) return;
-    throw new Fault('refused.notConfirmed', `Cancelled: ${title}`, 'Run the operation again and confirm it.');
+    throw new Fault('refused.notConfirmed', `Cancelled: ${title}.`, 'Run the operation again and confirm it.');
   }
 
   const stop = (id: number) => live.get(id)?.stop.abort(new Fault('interrupted.cancelled', 'Cancelled.', 'Run the operation again.'));

@@ -253,7 +253,7 @@ describe('a review', () => {
     const screen = await open();
     await screen.press('r');
     await screen.press('r');
-    await screen.sees('No finding here has an action');
+    await screen.sees('This line has no action.');
     await screen.press('tab', 'r');
     await screen.sees('Deployed');
     expect(answers).toEqual(['remedy:port-taken:web']);

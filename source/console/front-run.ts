@@ -23,6 +23,6 @@ export const dialogScreen = (kind: Dialog['kind']) => ({
 
 export function dialogIn<K extends Dialog['kind']>({ runs }: InterfaceState, kind: K) {
   const run = frontRun(runs);
-  if (run?.dialog?.kind !== kind) throw new Error(`no ${kind} is in front`);
+  if (run?.dialog?.kind !== kind) throw new Error(`no ${kind} is open`);
   return { run, dialog: run.dialog as Extract<Dialog, { kind: K }> };
 }

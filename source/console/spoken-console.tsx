@@ -14,7 +14,7 @@ import { inLogs } from './selection.ts';
 import { createTheme } from './theme.ts';
 import { footerOf } from './widgets/footer-line.ts';
 import { counts } from './widgets/header-line.ts';
-import { remarks } from './widgets/notice-lines.ts';
+import { effects, remarks } from './widgets/notice-lines.ts';
 
 const plain = createTheme({ depth: 'none', background: 'dark', ascii: true });
 const columns = 100;
@@ -40,8 +40,8 @@ function headLines({ app, keymap, practice }: ConsoleParts, state: InterfaceStat
       .join(', ')}.`,
     ...troubles.map(({ message, remedy }) => `Unreachable: ${cleanLine(message)} ${cleanLine(remedy)}`),
     ...remarks(snapshot.components, state).map(({ text, verb, key }) => {
-      if (key) return `${text} ${keymap.keyOf(key)} answers.`;
-      return verb === '' ? text : `${text} ${keymap.keyOf('palette')} ${verb} ${verb === 'up' ? 'starts it' : 'resumes it'}.`;
+      if (key) return `${text} Press ${keymap.keyOf(key)} to answer.`;
+      return verb === '' ? text : `${text} ${keymap.keyOf('palette')} ${verb} ${effects[verb] ?? 'resumes it'}.`;
     }),
   ];
 }

@@ -17,7 +17,7 @@ export function createTerminalLoans(input: NodeJS.ReadStream, output: NodeJS.Wri
         throw new Fault(
           'refused.noTerminal',
           lent ? 'Another program is using the terminal.' : 'The terminal is not available.',
-          'Exit the other program first.',
+          lent ? 'Exit the other program first.' : 'Try again.',
         );
       }
       lent = true;

@@ -136,7 +136,7 @@ describe('catalog show', () => {
   it('says of what is not deployed where it runs, and which components bring it', async () => {
     const { out } = await run(['show', 'relational-database']);
     expect(out.replaceAll(/\s+/g, ' ')).toMatch(
-      /Not deployed by Quarterdeck\. It is a service inside other components: .*rss-reader.* Image postgres:16-alpine/,
+      /Not deployed by Quarterdeck\. The component is a service inside other components: .*rss-reader.* Image postgres:16-alpine/,
     );
     expect((await run(['show', 'source-forge'])).out).toContain('Forgejo / Gitea');
     const { component } = JSON.parse((await run(['show', 'relational-database'], { json: true })).out) as { component: object };

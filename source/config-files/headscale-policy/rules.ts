@@ -188,7 +188,7 @@ export function checkName(policy: PolicyText, node: Node, name: string, side: Si
   if (name === '*') {
     if (side === 'ssh destination')
       policy.wrong(node, '"*" cannot be an SSH destination: use tags, users, autogroup:member or autogroup:tagged.');
-    else if (side === 'owner') policy.wrong(node, '"*" cannot own a tag: use users, groups or tags.');
+    else if (side === 'owner') policy.wrong(node, '"*" cannot own a tag or approve routes: use users, groups or tags.');
     return;
   }
   if (name.startsWith('group:')) {
@@ -200,7 +200,9 @@ export function checkName(policy: PolicyText, node: Node, name: string, side: Si
   else if (side === 'owner')
     policy.wrong(
       node,
-      names.usersHaveAt ? `"${name}" cannot own a tag. Use a user ("${name}@"), a group or a tag.` : `"${name}" cannot own a tag.`,
+      names.usersHaveAt
+        ? `"${name}" cannot own a tag or approve routes. Use a user ("${name}@"), a group or a tag.`
+        : `"${name}" cannot own a tag or approve routes.`,
     );
   else if (isAddress(name) || names.hosts.has(name)) {
     const kind = isAddress(name) ? 'addresses' : 'names from hosts';
@@ -210,7 +212,7 @@ export function checkName(policy: PolicyText, node: Node, name: string, side: Si
 }
 
 function checkAutogroup(policy: PolicyText, node: Node, name: string, side: Side): void {
-  if (side === 'owner') policy.wrong(node, `"${name}" cannot own a tag.`);
+  if (side === 'owner') policy.wrong(node, `"${name}" cannot own a tag or approve routes.`);
   else if (!autogroups[side].includes(name)) policy.wrong(node, `"${name}" is not allowed here. Use: ${autogroups[side].join(', ')}.`);
 }
 

@@ -54,7 +54,7 @@ function checkNetworks(peer: ConfigSection, seen: Map<string, number>, found: Fi
     }
     const network = networkOf(part.value);
     if (part.value.includes('/') && network !== part.value.toLowerCase() && !part.value.includes(':'))
-      found.warning(part, name, `This is read as ${network}.`, 'Use this form to avoid ambiguity.');
+      found.warning(part, name, `The network is read as ${network}.`, 'Use this form to avoid ambiguity.');
     const before = seen.get(network);
     const twice = `The [Peer] on line ${before} also has ${network}, and only the last peer receives its traffic.`;
     if (before !== undefined) found.error(part, name, twice, 'Assign each network to one peer.');

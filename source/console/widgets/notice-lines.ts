@@ -15,12 +15,12 @@ interface Remark {
   key?: CommandId;
 }
 
-const effects: Readonly<Record<string, string>> = { up: 'starts it', unseal: 'unseals it' };
+export const effects: Readonly<Record<string, string>> = { up: 'starts it', unseal: 'unseals it' };
 
 const asked = {
   hostKey: 'presents an unknown host key',
   secret: 'asks for a password or a code',
-  confirm: 'asks whether a key may be used',
+  confirm: 'requests confirmation to use a key',
 } as const;
 
 export function remarks(components: readonly ComponentView[], { unfinished, asking }: InterfaceState): Remark[] {

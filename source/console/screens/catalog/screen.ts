@@ -16,7 +16,7 @@ import { type Column, listRow, type RowSpace, tableHeading, tableRow } from '../
 const keys = [
   { id: 'read-entry', keys: ['enter', 'right'], title: 'Show the catalog entry of the component', label: 'read' },
   { id: 'close-entry', keys: ['left'], title: 'Back to the list' },
-  { id: 'deploy-entry', keys: ['d'], title: 'Deploy the component, or change it', label: 'deploy' },
+  { id: 'deploy-entry', keys: ['d'], title: 'Deploy or reconfigure the component', label: 'deploy' },
   { id: 'copy-entry', keys: ['y'], title: 'Copy the name of the component' },
   { id: 'catalog', keys: ['C'], context: 'everywhere', title: 'Show the component catalog', find: true },
 ] as const;

@@ -125,7 +125,7 @@ function setupTaskLines({ theme, width, component: { setupTasks } }: OverviewOpt
       ];
     }),
     ...(left.some(({ by }) => by === 'hand')
-      ? paragraph(theme, 'faint', 'Confirm tasks that cannot be checked automatically with ": tasks".', width - 4, '   ')
+      ? paragraph(theme, 'faint', 'To confirm tasks that cannot be checked automatically: ": tasks".', width - 4, '   ')
       : []),
   ];
 }

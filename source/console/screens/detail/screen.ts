@@ -81,7 +81,7 @@ export const detail: Screen<'detail', (typeof keys)[number]['id']> = {
       const { tab } = state;
       const filter = state.filters[targetOf(state)];
       const say = (text: string) => contentOf(paragraph(theme, 'faint', text, width - 2, ' '));
-      if (!component) return say('Nothing is selected.');
+      if (!component) return say('No component is selected.');
       const entry = component.known ? app.catalog.get(component.entry ?? component.id) : undefined;
       const inspection = inspections.view(component, wantsInspect(view) ? serviceOf(view) : undefined);
       const found = inspection.state === 'here' ? inspection.detail : undefined;

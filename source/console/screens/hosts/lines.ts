@@ -74,7 +74,8 @@ export function engineFactsOf(
   const destination = destinations[engineView.machine]?.ssh;
   const trouble = troubleOf(engineView);
   const seconds = trouble?.retryAtMs === undefined ? undefined : Math.ceil((trouble.retryAtMs - nowMs) / 1000);
-  const state = connection ? connectionText(engineView, nowMs, { retry: false }).text : link.state;
+  const isUp = [connection ?? link, link].every((each) => each.state === 'connected');
+  const state = isUp ? 'connected' : connectionText(engineView, nowMs, { retry: false }).text;
   const whole = `${engineText(engineView)}, API ${engine.apiVersion}, at ${engine.address} (${engine.origin})`;
   const skew = clockText(engineView).replace(/^clock /, '');
   const facts: [string, string][] = [

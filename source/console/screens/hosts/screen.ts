@@ -48,7 +48,7 @@ export const hosts: Screen<'hosts', (typeof keys)[number]['id'], { cursor: numbe
       const now = Math.max(0, names.indexOf(hostFilter(store.get().filters.components).host));
       const next = names[(now + step + names.length) % names.length] ?? '';
       showHost(next);
-      commands.say('off', next === '' ? 'All hosts' : `${cleanLine(next)} alone`);
+      commands.say('off', next === '' ? 'All hosts' : `Only ${cleanLine(next)}`);
     }
 
     /** Copies the URL of a component's page; for a component on another host, the URL of its tunnel. */

@@ -165,7 +165,7 @@ export function wholeLines(entry: LogEntry, { theme, width, nowMs, componentKeys
   const room = Math.max(1, width - 2);
   const cutNote =
     entry.text.length >= keptCharacters
-      ? ['', ` ${theme.paint('warning', `Only the first ${numberText(keptCharacters)} characters of this line are kept.`)}`]
+      ? ['', ` ${theme.paint('warning', `Only the first ${numberText(keptCharacters)} characters of this line are available.`)}`]
       : [];
   return [
     ...paragraph(theme, 'faint', head, room, ' '),

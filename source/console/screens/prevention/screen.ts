@@ -16,7 +16,7 @@ const keys = [
   { id: 'unban-row', keys: ['x', 'delete'], title: 'Lift the ban', label: 'lift' },
   { id: 'show-alert', keys: ['enter'], title: 'Show the whole alert', label: 'alert' },
   { id: 'prevention-tab', keys: ['v', 'right', 'left'], title: 'Switch between decisions and alerts', label: 'other view' },
-  { id: 'prevention-sort', keys: ['s'], title: 'Change the order', label: 'order' },
+  { id: 'prevention-sort', keys: ['s'], title: 'Change the sort order', label: 'order' },
   { id: 'prevention-shared', keys: ['S'], title: 'Show or hide shared lists', label: 'shared lists' },
   { id: 'prevention-refresh', keys: ['R'], title: 'Query CrowdSec again now' },
   { id: 'copy-row', keys: ['y'], title: 'Copy the address' },
@@ -141,7 +141,7 @@ function preventionActions(
     const row = chosen();
     const flow = flowOf(app, id);
     const { engineName } = look();
-    if (!row || !flow || engineName === undefined) say('off', 'Nothing is selected.');
+    if (!row || !flow || engineName === undefined) say('off', 'No row is selected.');
     else startOn(flow, engineName, [wordOf(row)]);
   }
 

@@ -92,7 +92,7 @@ export function pressReview(dialog: ReviewDialog, press: KeyPress, is: Keymap['i
   const here = shown.rows[dialog.at]?.finding;
   const remedy = remedies.find(({ finding, key }) => press.name === key || (is(press, 'remedy') && finding === here));
   if (remedy) return { answer: `remedy:${remedy.finding}` };
-  if (is(press, 'remedy')) return { change: { problem: 'No finding here has an action.' } };
+  if (is(press, 'remedy')) return { change: { problem: 'This line has no action.' } };
   const action = actionKeys(review).find(({ key }) => (key === 'enter' ? is(press, 'accept') : press.name === key));
   if (!action) return undefined;
   return action.blocked === undefined ? { answer: action.id } : { change: { problem: `Not now: ${action.blocked}` } };

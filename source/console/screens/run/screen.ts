@@ -15,7 +15,7 @@ const keys = [
   { id: 'copy-secret', keys: ['y', 'c'], title: 'Copy the secret that is shown' },
   { id: 'show-code', keys: ['f'], title: 'Show the QR code on the whole screen' },
   { id: 'save-code', keys: ['W'], title: 'Save the QR code to a file' },
-  { id: 'swap-code', keys: ['i'], title: 'Without colours, swap light and dark in the QR code' },
+  { id: 'swap-code', keys: ['i'], title: 'Swap light and dark in the QR code (without colours)' },
 ] as const;
 
 export const run: Screen<'run', (typeof keys)[number]['id']> = {

@@ -95,7 +95,7 @@ export const triage: ListScreen<'triage', (typeof keys)[number]['id'], TriageSta
         'decide-row': () => about(({ package: name, subject }) => run('vulnerabilities-decide', [name, subject])),
         'undecide-row': () =>
           about(({ id, package: name, subject, decision }) => {
-            if (!decision) commands.say('off', 'No decision yet.');
+            if (!decision) commands.say('off', 'There is no decision to withdraw.');
             else run('vulnerabilities-decide', [id, name, subject], { as: 'open', ...(decision.subject === '*' && { everywhere: true }) });
           }),
         'import-report': () => run('vulnerabilities-import', []),
@@ -217,5 +217,5 @@ function triageEmpty(view: TriageView, filter: string, shows: TriageShows, impor
     return paragraph(theme, undefined, advice, width - 4, '  ');
   }
   if (filter !== '') return [`  ${cut(`Nothing matches "${filter}".`, width - 4)}`];
-  return [shows === 'late' ? '  Nothing is overdue.' : shows === 'undecided' ? '  Everything has a decision.' : '  No findings.'];
+  return [shows === 'late' ? '  No overdue findings.' : shows === 'undecided' ? '  No undecided findings.' : '  No findings.'];
 }
