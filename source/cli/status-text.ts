@@ -24,7 +24,7 @@ function engineLine(engineView: EngineView, components: readonly ComponentView[]
   const skew = clockText(engineView);
   const rootless = engine.rootless ? ' rootless' : '';
   const kind = engine.kind === undefined ? 'no engine' : `${engineNames[engine.kind]} ${engine.version}${rootless}`.trim();
-  const disconnected = `${output.glyph('unknown')} ${link.state === 'away' ? 'not reachable' : 'connecting'}`;
+  const disconnected = `${output.glyph('unknown')} ${link.state === 'away' ? 'unreachable' : 'connecting'}`;
   const counts = link.state === 'connected' ? summary(components, output) : output.paint('error', disconnected);
   return [
     output.paint('strong', cleanLine(engineView.name)),

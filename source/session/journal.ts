@@ -103,7 +103,7 @@ export interface JournalOptions extends RunSubject {
 export async function openJournal({ folder, resume, ...subject }: JournalOptions) {
   const { flow } = subject;
   const run = resume ?? newRun();
-  const notFound = (message: string) => new Fault('usage.run', message, 'Choose a run from the list of unfinished runs.');
+  const notFound = (message: string) => new Fault('usage.run', message, 'List interrupted runs: quarterdeck run');
   if (!runName.test(run)) throw notFound(`Unknown run ${run}.`);
   const path = join(folder, `${run}.jsonl`);
   let answers: ReturnType<typeof answersIn> = new Map();

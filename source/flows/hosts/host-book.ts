@@ -48,7 +48,7 @@ export interface HostBook {
 /** @throws Fault `refused.practice` on the practice stack, which is one machine */
 export function bookOf(context: FlowContext): HostBook {
   if (context.hosts) return context.hosts;
-  throw new Fault('refused.practice', 'The practice stack has no other hosts.', 'Run it without --practice.');
+  throw new Fault('refused.practice', 'The practice stack has no other hosts.', 'Run the command without --practice.');
 }
 
 /** Throws `usage.host`. */
