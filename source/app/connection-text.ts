@@ -11,7 +11,7 @@ export function engineText({ engine }: EngineView): string {
 }
 
 /**
- * Returns `ssh 12 ms`, `connecting`, `waiting for your answer`, `asleep, retry in 7 s` or `refused`; for an engine of this machine, only its problem.
+ * Returns `ssh 12 ms`, `connecting`, `waiting for your answer`, `asleep, retry in 7 s` or `refused`; for a local engine, only its problem.
  * `retry` adds the time of the next attempt, in seconds.
  */
 export function connectionText(

@@ -286,7 +286,7 @@ function programText({ argv, service }: { argv: readonly string[]; service: stri
 const targetTexts: Readonly<Record<Field['target'], string>> = {
   environment: '',
   config: 'set in the configuration file',
-  command: 'set in its command',
+  command: 'set in the command of the container',
   credential: 'stored as a credential',
   proxy: 'set in the rule of the reverse proxy',
 };

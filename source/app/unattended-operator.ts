@@ -114,11 +114,8 @@ function notConfirmed(message: string, effect: 'lost' | 'done', option = '--yes'
 }
 
 export function noTerminal(): Fault {
-  return new Fault(
-    'refused.noTerminal',
-    'This command requires a terminal.',
-    'Run the command in a terminal, without redirecting input or output (over ssh: ssh -t).',
-  );
+  const remedy = 'Run the command in a terminal, without redirecting input or output (over ssh: ssh -t).';
+  return new Fault('refused.noTerminal', 'This command requires a terminal.', remedy);
 }
 
 export type ShownSink = Pick<Operator, 'show'>;

@@ -226,7 +226,7 @@ describe('a review on a plain terminal', () => {
         '',
         'Writes 1 file, starts mail-server.',
         '',
-        '   1  Apply  not now: port 8180 is taken',
+        '   1  Apply  blocked: port 8180 is taken',
       ].join('\n'),
     );
   });
@@ -245,7 +245,7 @@ describe('a review on a plain terminal', () => {
     const reviewing = operatorWith({ yes: true }).review(blocked, never);
     await types(['Action ', '\r'], ['Enter one of 1, 2, a, c.', '1\r'], ['Not now: port 8180 is taken', 'c\r']);
     expect(await reviewing).toBe('cancel');
-    expect(stderr.text).toContain('Apply  not now: port 8180 is taken');
+    expect(stderr.text).toContain('Apply  blocked: port 8180 is taken');
   });
 
   test('--yes takes the first way on, and what is done is said all the same', async () => {
@@ -278,7 +278,8 @@ describe('with nobody there', () => {
     const fault = await refusal(withFlags({ set: { meaning: 'a field', value: 'FIELD=VALUE', repeats: true } }));
     expect(fault).toMatchObject({
       code: 'usage.answer',
-      remedy: 'Add --set WEB_PORT=... --set DOMAIN=... to the command line. Run the command in a terminal to type the secrets: RELAY_PASSWORD.',
+      remedy:
+        'Add --set WEB_PORT=... --set DOMAIN=... to the command line. Run the command in a terminal to type the secrets: RELAY_PASSWORD.',
     });
     expect(fault.message).toContain('Port of the page (WEB_PORT) "x": A port is a number.');
     expect(fault.message).toContain('Domain (DOMAIN): A value is required.');

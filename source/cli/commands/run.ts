@@ -88,6 +88,6 @@ function shownName(component: string, key: string | undefined): string {
 
 function damageText({ file, reason }: DamagedRun): string {
   return cleanLine(
-    `${reason} The run may have been interrupted. Check what it did: quarterdeck audit. Then delete the journal or move it elsewhere: ${file}`,
+    `${reason} The run may have been interrupted. Check what the run changed: quarterdeck audit. Then delete the journal or move it elsewhere: ${file}`,
   );
 }
