@@ -85,7 +85,7 @@ export function statusLines(
     const down = missingComponents(here, unfinished).map(({ id }) => id);
     const remarks = [
       ...unfinished.filter((one) => one.engineName === engineView.name).map((one) => `${unfinishedText(one)} Resume: quarterdeck recover`),
-      ...(down.length > 0 ? [`Missing: ${down.join(', ')}. Start them: quarterdeck up`] : []),
+      ...(down.length > 0 ? [`Missing: ${down.join(', ')}. Start: quarterdeck up`] : []),
       ...(down.length > 0 ? sealedManagers(here).map(({ id }) => `Sealed: ${id}. Unseal with key shares: quarterdeck unseal ${id}`) : []),
     ];
     const subject = subjectIn(engines, engineView.name);

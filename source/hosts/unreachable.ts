@@ -51,7 +51,7 @@ function letIn(host: string, group: string | undefined): string {
   const join =
     group === undefined || group === 'root' || group === 'UNKNOWN'
       ? 'Log in as a user who can use this socket, for example a member of the docker group'
-      : `Add the user to the group (sudo usermod -aG ${group} USER) and connect again`;
+      : `Add the user to the ${group} group (sudo usermod -aG ${group} USER) and connect again`;
   return `${join}, or use sudo: set sudo: true for ${host} in config.yaml.`;
 }
 

@@ -59,7 +59,7 @@ export function parseLogFilter(typed: string): LogFilterAnswer {
   if (source === undefined) {
     const filter = filterOf(inverted, textMatcher(/^\\[!/]/.test(wanted) ? wanted.slice(1) : wanted));
     return wanted.startsWith('/')
-      ? { state: 'ready', filter, hint: 'This filters by text. For a regular expression, add / at the end.' }
+      ? { state: 'ready', filter, hint: 'The filter is plain text. For a regular expression, add / at the end.' }
       : { state: 'ready', filter };
   }
   if (source === '') return { state: 'ready', filter: everything };

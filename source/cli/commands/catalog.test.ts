@@ -72,7 +72,7 @@ describe('catalog list', () => {
     const none = await run(['list', 'xqzzwv']);
     expect(none).toMatchObject({
       code: 0,
-      lines: ['No component matches "xqzzwv". List all: quarterdeck catalog list'],
+      lines: ['No component matches "xqzzwv". List all components: quarterdeck catalog list'],
     });
   });
 

@@ -126,7 +126,7 @@ function catalogLines(entries: readonly CatalogEntry[], output: Output, searched
   ];
   const table = tableLines(columns, rows, { width: output.columns });
   const shown = cleanLine(searched);
-  if (searched !== '' && entries.length === 0) return [`No component matches "${shown}". List all: quarterdeck catalog list`];
+  if (searched !== '' && entries.length === 0) return [`No component matches "${shown}". List all components: quarterdeck catalog list`];
   const hint = 'Show a component: quarterdeck catalog show ID';
   if (searched !== '') return [...table, '', `${countText(entries.length, 'match', 'matches')} for "${shown}". ${hint}`];
   const lines: string[] = [];
