@@ -176,10 +176,10 @@ function missingService(name: string, main: boolean, group: ContainerGroup, cont
       ? `its container was removed, ${agoText(context.nowMs - removedMs)}`
       : absence
         ? 'not created yet, because its project was only partly created and never started'
-        : 'its compose file declares it, but it has no container';
+        : 'declared in its compose file, but has no container';
   const shown: Pick<ServiceView, 'state' | 'severity' | 'detail' | 'absence'> = context.engineReachable
     ? { state: 'missing', severity: absence === 'removed' ? 'off' : severities.missing, detail, ...(absence && { absence }) }
-    : { ...unknown, detail: `the engine is unreachable; ${removedMs === undefined ? 'its compose file declares it' : detail}` };
+    : { ...unknown, detail: `the engine is unreachable; ${removedMs === undefined ? 'declared in its compose file' : detail}` };
   return {
     key: serviceKey(context.host, group, name),
     name: cleanLine(name),
