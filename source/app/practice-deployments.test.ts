@@ -93,7 +93,7 @@ describe('what a practice stack has', () => {
 
   test('cannot do what docs/practice.md says that it cannot', async () => {
     const page = await readFile(join(import.meta.dirname, '../../docs/practice.md'), 'utf8');
-    const said = /No certificate authority and no LDAP server:\s+([^.]+) cannot be used\./.exec(page)?.[1] ?? '';
+    const said = /has no certificate authority and no LDAP server,\s+so ([^.]+)\s+cannot be used\./.exec(page)?.[1] ?? '';
     const verbs = [...said.matchAll(/`([^`]+)`/g)].map(([, verb]) => verb);
     const apis = ['step-ca', 'ldap'];
     const without = fixture.app.flows.filter(({ speaks }) => speaks !== undefined && apis.includes(speaks));

@@ -51,7 +51,7 @@ describe('components that depend on each other in a circle', () => {
   it('are told with the way round, and each circle by itself', async () => {
     const { reported } = await load({ a: ['b'], b: ['c'], c: ['x', 'a'], x: [], y: ['z'], z: ['y', 'a'] });
     expect(reported.map(({ file, field, message }) => [file, field, message])).toEqual([
-      ['a/component.yaml', 'dependsOn[0]', 'Components depend on each other in a circle: a, b, c, a.'],
+      ['a/component.yaml', 'dependsOn[0]', 'Circular dependency: a, b, c, a.'],
       ['y/component.yaml', 'dependsOn[0]', '"y" and "z" depend on each other.'],
     ]);
   });

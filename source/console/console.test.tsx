@@ -604,7 +604,7 @@ describe('flows', () => {
     await screen.sees(/▸○ ldap-directory/);
     expect(screen.row('q quit')).not.toMatch(/U update/);
     await screen.press('U');
-    await screen.sees('ldap-directory was not deployed by Quarterdeck. Use the tool that deployed the component.');
+    await screen.sees('ldap-directory was not deployed by Quarterdeck. Use the tool that deployed it.');
     expect(screen.app.started).toEqual([]);
     await screen.press(':');
     await screen.type('deploy ldap');
@@ -956,7 +956,7 @@ describe('what broke off', () => {
     let unfinished = [broken];
     const app = createFakeApp({ unfinished: () => unfinished });
     const screen = await openHarness({ size: { columns: 120, rows: 36 }, app });
-    await screen.sees('Change to password-vault interrupted. Stopped while creating the containers of password-vault.', ':recover resumes');
+    await screen.sees('Interrupted change to password-vault. Stopped while creating the containers of password-vault.', ':recover resumes');
     await screen.press(':');
     await screen.type('recover');
     await screen.sees('▸ do    Resume interrupted changes');

@@ -461,7 +461,7 @@ describe('wrong words', () => {
     [['rss-reader', '--service', 'databse'], 'Did you mean "database"?'],
     [['password-vault', '--tail', 'many'], '--tail must be a number'],
     [['password-vault', '--tail', '-1'], '--tail must be a number'],
-    [['password-vault', '--since', 'soon'], '"soon" is not a time'],
+    [['password-vault', '--since', 'soon'], '"soon" is not a valid time'],
     [['password-vault', '--since', '10m', '--until', '1h'], '--until must not be earlier than --since'],
     [['password-vault', '--sicne', '10m'], 'Did you mean --since'],
   ])('%j', async (argv, sentence) => {

@@ -78,7 +78,7 @@ describe('update and rollback', () => {
       vi.spyOn(engine(), 'registryDigest').mockResolvedValue(undefined);
       const outcome = await update('media-server', false);
       expect(fixture.operator.reviews[0]?.sections.flatMap(({ lines }) => lines.map(({ text }) => text)).join('\n')).toMatch(
-        /the image is pulled/,
+        /is pulled to check for a newer image/,
       );
       expect(outcome.message).toBe('media-server: up to date.');
       expect(outcome.data).toMatchObject({ updated: [], current: ['media-server'] });

@@ -52,6 +52,6 @@ test('the walk of a component, killed at each act: updated once, seen healthy, a
   );
   const { acts, tries } = await breakOffs(ground);
   expect(acts).toEqual(['apply RUN', 'verified RUN']);
-  expect(tries.map(({ problem }) => problem)).toEqual([undefined, undefined, undefined, undefined]);
+  expect(tries.filter(({ problem }) => problem !== undefined)).toEqual([]);
   for (const { said } of tries) expect(said).toMatch(wayBack);
 }, 200_000);

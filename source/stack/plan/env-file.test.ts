@@ -96,7 +96,7 @@ describe('writeEnv', () => {
   it('refuses with a sentence what the compose tools do not read alike', () => {
     expect(envValueProblem('a\nb')).toBe('The value must be one line.');
     expect(envValueProblem('a${b}')).toContain('${…}');
-    expect(envValueProblem("it's $5")).toContain('omit one of them');
+    expect(envValueProblem("it's $5")).toContain('must not mix quotes, backslashes and dollar signs');
     expect(envValueProblem('C:\\data and "more" $5 #1')).toBeUndefined();
   });
 });

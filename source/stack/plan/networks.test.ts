@@ -73,7 +73,7 @@ describe('networks of the catalog', () => {
     const said = (one: CatalogEntry) => one.firstRun.map(({ detail = '' }) => detail).join(' ');
     for (const { one, component, address } of named.filter(({ one, component }) => said(one).includes(component))) {
       const port = address.slice(address.lastIndexOf(':') + 1);
-      expect(said(one), one.id).toMatch(new RegExp(`\\b${component}(:| |, port )${port}\\b`));
+      expect(said(one), one.id).toMatch(new RegExp(`\\b${component}(:| |, port | and port )${port}\\b`));
     }
     // Their manager registers the indexers with the automations, using its own address.
     const silent = named.filter(({ one, component }) => !said(one).includes(component)).map(({ component }) => component);

@@ -21,7 +21,7 @@ it('folders of the host that are not labelled for containers are named on Podman
   expect(await one.finding('selinux')).toMatchObject({
     level: 'warning',
     message: expect.stringContaining('/srv/films is not labelled'),
-    advice: expect.stringContaining("chcon -R -t container_file_t '/srv/films',"),
+    advice: expect.stringContaining("chcon -R -t container_file_t '/srv/films'."),
   });
   expect(asked()).toMatch(/ -- \/srv\/films \/srv\/stack$/);
 });

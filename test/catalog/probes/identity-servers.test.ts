@@ -295,7 +295,7 @@ describe('what else the specification wants of them', () => {
     const [schedule, ttl] = [fieldOf('cluster-backup', 'spec.schedule'), fieldOf('cluster-backup', 'spec.template.ttl')];
     expect([schedule.default, ttl.default]).toEqual(['0 2 * * *', '720h']);
     for (const good of ['0 2 * * *', '0 * * * *']) expect(checkValue(schedule, good)).toBeUndefined();
-    expect(checkValue(schedule, 'every night')).toMatch(/five parts/);
+    expect(checkValue(schedule, 'every night')).toMatch(/five fields/);
     for (const good of ['720h', '168h']) expect(checkValue(ttl, good)).toBeUndefined();
     expect(checkValue(ttl, '30 days')).toMatch(/duration/);
   });
