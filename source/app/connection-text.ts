@@ -11,7 +11,7 @@ export function engineText({ engine }: EngineView): string {
 }
 
 /**
- * Returns `ssh 12 ms`, `connecting`, `waiting for you`, `asleep, retry in 7 s` or `refused`; for an engine of this machine, only its problem.
+ * Returns `ssh 12 ms`, `connecting`, `waiting for your answer`, `asleep, retry in 7 s` or `refused`; for a local engine, only its problem.
  * `retry` adds the time of the next attempt, in seconds.
  */
 export function connectionText(
@@ -38,7 +38,7 @@ export function connectionText(
     case 'connecting':
       return { text: 'connecting', severity: 'busy' };
     case 'asking':
-      return { text: 'waiting for you', severity: 'warning' };
+      return { text: 'waiting for your answer', severity: 'warning' };
     case 'refused':
       return { text: 'refused', severity: 'error' };
     case 'asleep':

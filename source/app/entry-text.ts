@@ -167,7 +167,7 @@ function callSections(entry: CatalogEntry): Sections {
       id,
       files.join(', '),
       `${message} ${remedy}`,
-      flow && `available in the review: ${flow.title}`,
+      flow && `offered in the plan: ${flow.title}`,
     ]),
     'First run': entry.firstRun.map(({ id, title, detail, urgent, page }) => [
       id,
@@ -181,7 +181,7 @@ function callSections(entry: CatalogEntry): Sections {
 
 function probeRow({ every, call, also, states }: NonNullable<CatalogEntry['probe']>, calls: CatalogEntry['calls']): Row {
   return [
-    every === undefined ? 'as often as set' : `every ${every}`,
+    every === undefined ? 'at the configured interval' : `every ${every}`,
     [call, ...also].map((name) => calls[name]?.title ?? name).join(' · '),
     `states: ${[...new Set(states.map(({ state }) => templateText(state)))].join(', ')}`,
   ];
@@ -286,7 +286,7 @@ function programText({ argv, service }: { argv: readonly string[]; service: stri
 const targetTexts: Readonly<Record<Field['target'], string>> = {
   environment: '',
   config: 'set in the configuration file',
-  command: 'set in its command',
+  command: 'set in the command of the container',
   credential: 'stored as a credential',
   proxy: 'set in the rule of the reverse proxy',
 };
@@ -309,8 +309,8 @@ function templateText(text: string): string {
 
 function addressText({ host, container, protocol, exposure }: CatalogPort): string {
   const where = exposure === 'loopback' ? '127.0.0.1' : exposure === 'all' ? 'all addresses' : 'host network';
-  const separator = exposure === 'loopback' ? ':' : ', port ';
-  return `${where}${separator}${host ?? 'any'}/${protocol}${host === undefined || host === container ? '' : ` to ${container}`}`;
+  const published = host === undefined ? ', any port' : `${exposure === 'loopback' ? ':' : ', port '}${host}`;
+  return `${where}${published}${host === container ? '' : ` -> ${container}`}/${protocol}`;
 }
 
 const levelWords: Readonly<Record<ConfigFile['rules'][number]['level'], string>> = {

@@ -30,15 +30,15 @@ export class UnattendedOperator implements Operator {
       'usage.unanswered',
       `Cannot prompt without a terminal: ${cleanLine(question.label)}`,
       question.kind === 'secret'
-        ? `Run it in a terminal, or pipe the secret in: --answers - reads {"${id}": "..."}. Secrets are not accepted on the command line.`
-        : `Run it in a terminal, or pass it on the command line${option}${choices}.`,
+        ? `Run the command in a terminal, or pipe the secret in: --answers - reads {"${id}": "..."}. Secrets are not accepted on the command line.`
+        : `Run the command in a terminal, or pass the answer on the command line${option}${choices}.`,
     );
   }
 
   async confirm({ title, typed }: Confirmation): Promise<boolean> {
     if (typed !== undefined) {
       if (this.options.typed === typed) return true;
-      const message = `${cleanLine(typed)} is a production host and requires its name as confirmation: ${cleanLine(title)}`;
+      const message = `${cleanLine(typed)} is a production host, and the change must be confirmed with its name: ${cleanLine(title)}`;
       throw notConfirmed(message, 'lost', `--confirm ${cleanLine(typed)}`);
     }
     if (this.options.yes) return true;
@@ -64,8 +64,8 @@ export class UnattendedOperator implements Operator {
       `Cannot fill in "${cleanLine(form.title)}" without a terminal. ${sentences.join(' ')}`,
       [
         options.length > 0 ? `Add ${options.join(' ')} to the command line.` : '',
-        others.length > 0 ? `Run it in a terminal, or pass --answers FILE with a value for ${others.join(', ')}.` : '',
-        secrets.length > 0 ? `Run it in a terminal to type the secrets: ${secrets.join(', ')}.` : '',
+        others.length > 0 ? `Run the command in a terminal, or pass --answers FILE with a value for ${others.join(', ')}.` : '',
+        secrets.length > 0 ? `Run the command in a terminal to type the secrets: ${secrets.join(', ')}.` : '',
       ]
         .filter(Boolean)
         .join(' '),
@@ -83,7 +83,7 @@ export class UnattendedOperator implements Operator {
           .map(cleanLine)
           .join(' ')
           .trim(),
-        [...new Set(blocking.map(({ advice }) => cleanLine(advice)))].join(' ') || 'Run it in a terminal to see the details.',
+        [...new Set(blocking.map(({ advice }) => cleanLine(advice)))].join(' ') || 'Run the command in a terminal to see the details.',
       );
     }
     if (!this.options.yes) throw notConfirmed(`Cannot confirm without a terminal: ${changesInOneLine(review)}`, 'done');
@@ -110,15 +110,12 @@ function optionText(id: string, { value }: { value?: string }): string {
 }
 
 function notConfirmed(message: string, effect: 'lost' | 'done', option = '--yes'): Fault {
-  return new Fault('refused.notConfirmed', message, `Run it with --dry-run to see what would be ${effect}, then add ${option}.`);
+  return new Fault('refused.notConfirmed', message, `Run the command with --dry-run to see what would be ${effect}, then add ${option}.`);
 }
 
 export function noTerminal(): Fault {
-  return new Fault(
-    'refused.noTerminal',
-    'This requires a terminal.',
-    'Run it in a terminal, without redirecting input or output (over ssh: ssh -t).',
-  );
+  const remedy = 'Run the command in a terminal, without redirecting input or output (over ssh: ssh -t).';
+  return new Fault('refused.noTerminal', 'This command requires a terminal.', remedy);
 }
 
 export type ShownSink = Pick<Operator, 'show'>;
@@ -138,6 +135,6 @@ export function secretIntoPipe(label: string): Fault {
   return new Fault(
     'refused.pipe',
     `${cleanLine(label)} is a secret, and the output is not a terminal.`,
-    'Run it in a terminal, or add --plain to print only the value.',
+    'Run the command in a terminal, or add --plain to print only the value.',
   );
 }

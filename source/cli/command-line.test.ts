@@ -423,7 +423,7 @@ describe('status', () => {
     const facts = { components: [vaultView, { ...sealed, speaks: 'vault' }] };
     const { stdout } = await run(['status'], { facts, unfinished: [broken] });
     expect(stdout.replaceAll(/\n {4}/g, ' ')).toContain(`Interrupted change to password-vault. ${summary} Resume: quarterdeck recover`);
-    expect(stdout).toContain('Missing: password-vault. Start them: quarterdeck up');
+    expect(stdout).toContain('Missing: password-vault. Start: quarterdeck up');
     expect(stdout.replaceAll(/\n {4}/g, ' ')).toContain(
       'Sealed: secrets-manager-path. Unseal with key shares: quarterdeck unseal secrets-manager-path',
     );

@@ -23,7 +23,7 @@ function framesOf(thrown: unknown): string[] {
 function reportText({ verb, version, thrown, at }: CrashReport): string {
   const lines = [
     `Quarterdeck ${version}, node ${process.version}, ${process.platform} ${process.arch}`,
-    `At ${at.toISOString()}, verb: ${verb}`,
+    `Time: ${at.toISOString()}, command: ${verb}`,
   ];
   for (let one: unknown = thrown, depth = 0; one !== undefined && depth < 5; depth++) {
     const name = one instanceof Error ? one.name : typeof one;

@@ -76,7 +76,7 @@ function groupOf(program: Command, name: string): Command {
     const [unknown] = group.args;
     if (unknown !== undefined) throw unknownVerb(`${name} ${unknown}`, group, name);
     const message = `"${name}" requires a subcommand.`;
-    throw new Fault('usage.verb', message, `Use one of: ${group.commands.map((command) => `${name} ${command.name()}`).join(', ')}.`);
+    throw new Fault('usage.verb', message, `Use quarterdeck ${name} ${group.commands.map((command) => command.name()).join('|')}.`);
   });
   return group.allowExcessArguments(true).argument('[verb]');
 }

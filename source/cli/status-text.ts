@@ -24,7 +24,7 @@ function engineLine(engineView: EngineView, components: readonly ComponentView[]
   const skew = clockText(engineView);
   const rootless = engine.rootless ? ' rootless' : '';
   const kind = engine.kind === undefined ? 'no engine' : `${engineNames[engine.kind]} ${engine.version}${rootless}`.trim();
-  const disconnected = `${output.glyph('unknown')} ${link.state === 'away' ? 'not reachable' : 'connecting'}`;
+  const disconnected = `${output.glyph('unknown')} ${link.state === 'away' ? 'unreachable' : 'connecting'}`;
   const counts = link.state === 'connected' ? summary(components, output) : output.paint('error', disconnected);
   return [
     output.paint('strong', cleanLine(engineView.name)),
@@ -85,7 +85,7 @@ export function statusLines(
     const down = missingComponents(here, unfinished).map(({ id }) => id);
     const remarks = [
       ...unfinished.filter((one) => one.engineName === engineView.name).map((one) => `${unfinishedText(one)} Resume: quarterdeck recover`),
-      ...(down.length > 0 ? [`Missing: ${down.join(', ')}. Start them: quarterdeck up`] : []),
+      ...(down.length > 0 ? [`Missing: ${down.join(', ')}. Start: quarterdeck up`] : []),
       ...(down.length > 0 ? sealedManagers(here).map(({ id }) => `Sealed: ${id}. Unseal with key shares: quarterdeck unseal ${id}`) : []),
     ];
     const subject = subjectIn(engines, engineView.name);

@@ -226,7 +226,7 @@ describe('a review on a plain terminal', () => {
         '',
         'Writes 1 file, starts mail-server.',
         '',
-        '   1  Apply  not now: port 8180 is taken',
+        '   1  Apply  blocked: port 8180 is taken',
       ].join('\n'),
     );
   });
@@ -245,7 +245,7 @@ describe('a review on a plain terminal', () => {
     const reviewing = operatorWith({ yes: true }).review(blocked, never);
     await types(['Action ', '\r'], ['Enter one of 1, 2, a, c.', '1\r'], ['Not now: port 8180 is taken', 'c\r']);
     expect(await reviewing).toBe('cancel');
-    expect(stderr.text).toContain('Apply  not now: port 8180 is taken');
+    expect(stderr.text).toContain('Apply  blocked: port 8180 is taken');
   });
 
   test('--yes takes the first way on, and what is done is said all the same', async () => {
@@ -278,7 +278,8 @@ describe('with nobody there', () => {
     const fault = await refusal(withFlags({ set: { meaning: 'a field', value: 'FIELD=VALUE', repeats: true } }));
     expect(fault).toMatchObject({
       code: 'usage.answer',
-      remedy: 'Add --set WEB_PORT=... --set DOMAIN=... to the command line. Run it in a terminal to type the secrets: RELAY_PASSWORD.',
+      remedy:
+        'Add --set WEB_PORT=... --set DOMAIN=... to the command line. Run the command in a terminal to type the secrets: RELAY_PASSWORD.',
     });
     expect(fault.message).toContain('Port of the page (WEB_PORT) "x": A port is a number.');
     expect(fault.message).toContain('Domain (DOMAIN): A value is required.');
@@ -290,9 +291,9 @@ describe('with nobody there', () => {
       flags: { image: { meaning: 'the image that it runs from', value: 'NAME' } },
     });
     const fault = await refusal(operator.ask({ id: 'image', kind: 'text', label: 'Image' }));
-    expect(fault.remedy).toBe('Run it in a terminal, or pass it on the command line: --image NAME.');
+    expect(fault.remedy).toBe('Run the command in a terminal, or pass the answer on the command line: --image NAME.');
     const other = await refusal(operator.ask({ id: 'port', kind: 'text', label: 'Which port?' }));
-    expect(other.remedy).toBe('Run it in a terminal, or pass it on the command line.');
+    expect(other.remedy).toBe('Run the command in a terminal, or pass the answer on the command line.');
   });
 
   test('without --yes a review is refused, and says in one line what would happen', async () => {

@@ -134,7 +134,7 @@ export async function reviewOnLines(
   ];
   output.note();
   for (const { key, label, blocked } of options) {
-    const why = blocked === undefined ? '' : output.paintError('warning', `  not now: ${cleanLine(blocked)}`);
+    const why = blocked === undefined ? '' : output.paintError('warning', `  blocked: ${cleanLine(blocked)}`);
     output.note(`  ${key.padStart(2)}  ${cleanLine(label)}${why}`);
   }
   options.push({ key: 'c', answer: 'cancel', label: '' });

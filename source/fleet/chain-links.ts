@@ -115,7 +115,7 @@ function folderOf(client: Reached, importer: Reached, paths: readonly Mount[]): 
   const { target, source } = first;
   const elsewhere = seenAt(importer.detail, source);
   if (elsewhere !== undefined) {
-    const message = `${importer.id} mounts the download folder of ${client.id} at ${elsewhere}, but ${client.id} reports ${target}.`;
+    const message = `${importer.id} mounts the download folder of ${client.id} at ${elsewhere}, but ${client.id} reports the path ${target}.`;
     const remedy = `Mount the folder at ${target} too (${edit}), or set a remote path mapping from ${target} to ${elsewhere} in the settings of ${importer.id}.`;
     return [found('warning', message, remedy)];
   }

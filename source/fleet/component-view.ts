@@ -80,7 +80,7 @@ export function buildComponentView(group: ContainerGroup, context: ViewContext):
   services.sort((one, other) => Number(other.main) - Number(one.main) || inNaturalOrder(one.name, other.name));
 
   const main = services.find((service) => service.main) ?? services[0];
-  if (!main) throw new RangeError('a group has at least one service');
+  if (!main) throw new RangeError('the group has no services');
   const summary = summarise(main, services, group);
   const probe = context.engineReachable && isServing(main.state) ? context.probe : undefined;
   // A probe that finds no problem does not override a health check that reports one, or that has not answered yet.
@@ -176,10 +176,10 @@ function missingService(name: string, main: boolean, group: ContainerGroup, cont
       ? `its container was removed, ${agoText(context.nowMs - removedMs)}`
       : absence
         ? 'not created yet, because its project was only partly created and never started'
-        : 'its compose file declares it, but it has no container';
+        : 'declared in its compose file, but has no container';
   const shown: Pick<ServiceView, 'state' | 'severity' | 'detail' | 'absence'> = context.engineReachable
     ? { state: 'missing', severity: absence === 'removed' ? 'off' : severities.missing, detail, ...(absence && { absence }) }
-    : { ...unknown, detail: `the engine is unreachable; ${removedMs === undefined ? 'its compose file declares it' : detail}` };
+    : { ...unknown, detail: `the engine is unreachable; ${removedMs === undefined ? 'declared in its compose file' : detail}` };
   return {
     key: serviceKey(context.host, group, name),
     name: cleanLine(name),
@@ -227,7 +227,7 @@ function withoutNetwork(view: ComponentView, service: string, { why, stale }: Cu
   const remedy = stale
     ? view.deployed
       ? `Recreate the component: quarterdeck up ${view.id}`
-      : `Recreate the component with the tool that manages it: ${view.origin}.`
+      : `Recreate the component with the tool that created it (${view.origin}).`
     : 'Start the container that provides the network.';
   return {
     ...view,
@@ -298,7 +298,7 @@ function originOf(group: ContainerGroup): string {
   if (!container) return 'compose file';
   const unit = container.labels.PODMAN_SYSTEMD_UNIT;
   if (unit) return `systemd unit ${cleanLine(unit)}`;
-  if (!group.project) return 'created by hand';
+  if (!group.project) return 'created without compose';
   const folder = composeLabel(container, 'project.working_dir');
   const portainer = folder && /^\/data\/compose\/\d+/.test(folder) ? 'Portainer, ' : '';
   return `${portainer}compose project ${group.project}${folder ? ` in ${cleanLine(folder)}` : ''}`;

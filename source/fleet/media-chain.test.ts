@@ -150,7 +150,7 @@ describe('between download and import (R27, R55)', () => {
   test('the same folder under another path', async () => {
     const chain = await importer([bind('/srv/media', '/library'), bind('/srv/media/movies', '/movies')]);
     expect(reported(chain)).toEqual([
-      'warning download>import: movie-automation mounts the download folder of torrent-client at /library/downloads, but torrent-client reports /downloads.',
+      'warning download>import: movie-automation mounts the download folder of torrent-client at /library/downloads, but torrent-client reports the path /downloads.',
     ]);
     expect(chain.findings[0]?.remedy).toContain('remote path mapping from /downloads to /library/downloads');
   });

@@ -117,7 +117,7 @@ function atStage(view: ChainStageView, stages: readonly ChainStageView[], { comp
         `${member.id} has no network: ${cut.why}`,
         cut.stale
           ? `Reconnect the component to the network: quarterdeck route ${member.id}`
-          : `Start the container whose network it uses. If that is not enough, run quarterdeck route ${member.id}.`,
+          : `Start the container whose network ${member.id} uses. If this is not enough, run quarterdeck route ${member.id}.`,
       );
     const level = member.aside ? ('notice' as const) : ('error' as const);
     if (member.runs === false)

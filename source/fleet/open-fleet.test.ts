@@ -296,7 +296,7 @@ describe('the fleet', () => {
         id: 'reverse-proxy',
         serviceState: 'unknown',
         state: { label: 'unknown' },
-        detail: 'the engine is unreachable; its compose file declares it',
+        detail: 'the engine is unreachable; declared in its compose file',
       },
     ]);
     expect([missingComponents(components), componentsToStart(components)]).toEqual([[], []]);

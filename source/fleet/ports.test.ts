@@ -217,7 +217,7 @@ describe('ports', () => {
   test('notes say what a published port means on this engine', () => {
     const wide = ports([component('a', [published(53, '0.0.0.0')])])[0];
     expect(wide?.note).toContain('firewall');
-    expect(ports([component('a', [published(80)])])[0]?.note).toContain('Before Docker 28');
+    expect(ports([component('a', [published(80)])])[0]?.note).toContain('before Docker 28');
     expect(ports([component('a', [published(80)])], [], { engine: { ...docker, version: '28.5.1' } })[0]?.note).toBeUndefined();
     expect(engineNotes(docker).join(' ')).toMatch(/bypass the host firewall.*Before Docker 28/);
     expect(engineNotes({ ...docker, kind: 'podman', version: '5.8.0', rootless: true }).join(' ')).toContain('firewall applies');

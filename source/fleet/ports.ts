@@ -13,7 +13,7 @@ import { isServing } from './service-state.ts';
 type Exposure = PortView['exposure'];
 
 const onHostNetwork = 'on the host network: the program listens directly and no port is published';
-const onOwnAddress = 'on its own address (macvlan or ipvlan): no port is published, and the host firewall does not block it';
+const onOwnAddress = 'on its own address (macvlan or ipvlan): no port is published, and the host firewall does not block access';
 
 /** Programs through which engines hold published ports open; the container counts as the owner, not the program. */
 const forwarders = new Set(
@@ -215,7 +215,7 @@ function conflictsOf(view: PortView, all: readonly PortView[]): string[] {
 function noteOf(view: PortView, engine: EngineFacts | undefined): string | undefined {
   if (view.component === undefined || !view.open || !engine) return undefined;
   if (view.exposure === 'loopback')
-    return loopbackLeaks(engine) ? 'Before Docker 28, hosts on the same network segment can reach this loopback port' : undefined;
+    return loopbackLeaks(engine) ? 'before Docker 28, hosts on the same network segment can reach this loopback port' : undefined;
   return !engine.rootless ? 'published: a firewall such as ufw or firewalld does not block it' : undefined;
 }
 

@@ -29,7 +29,7 @@ export const staleBackupMs = 7 * 86_400_000;
 /** Empty if unknown, or if there is nothing to back up. */
 export function backupText({ backup }: Pick<ComponentView, 'backup'>, nowMs: number): string {
   if (!backup) return '';
-  if (backup.pretended) return 'none in practice, where data is simulated';
+  if (backup.pretended) return 'not on the practice stack (data is simulated)';
   if (backup.incomplete) return 'no complete backup: run quarterdeck backup verify';
   return backup.atMs === undefined ? 'no backup' : `backed up ${agoText(nowMs - backup.atMs)}`;
 }

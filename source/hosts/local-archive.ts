@@ -236,7 +236,7 @@ export async function landingPath(target: string, name: string): Promise<string>
   const kind = await localKind(target);
   if (kind === 'folder') return join(target, name);
   if (target.endsWith('/') && kind === 'missing') {
-    throw new Fault('usage.target', `${target} is not a folder.`, 'Create the folder first, or omit the trailing slash.');
+    throw new Fault('usage.target', `The folder ${target} does not exist.`, 'Create the folder first, or omit the trailing slash.');
   }
   return target;
 }

@@ -111,7 +111,7 @@ export function tooSlow(program: string, limitMs: number): Fault {
   return new Fault(
     'failed.limit',
     `${program} did not finish within ${limitMs / 1000} s and was stopped.`,
-    `Run ${program} by hand to see what it is waiting for.`,
+    `Run ${program} manually to see what it is waiting for.`,
   );
 }
 

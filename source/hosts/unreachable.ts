@@ -37,7 +37,7 @@ export function notReached(
   }: { host?: string; says?: string; owner?: string | undefined; group?: string | undefined } = {},
 ): Fault {
   const denied = host === undefined ? 'Run Quarterdeck as a user who can use this socket.' : letIn(host, group);
-  const whose = owner && group ? ` It belongs to user ${owner} and group ${group}.` : '';
+  const whose = owner && group ? ` The socket belongs to user ${owner} and group ${group}.` : '';
   return new Fault(
     'socket' in address ? 'unreachable.socket' : 'unreachable.port',
     `${cleanLine(addressText(address))}${host === undefined ? '' : ` on ${host}`} cannot be reached: ${says}.${whose}`,
@@ -50,8 +50,8 @@ export function notReached(
 function letIn(host: string, group: string | undefined): string {
   const join =
     group === undefined || group === 'root' || group === 'UNKNOWN'
-      ? 'Log in as a user who can use this socket, for example a member of the group docker'
-      : `Add the user to the group (sudo usermod -aG ${group} USER) and connect again`;
+      ? 'Log in as a user who can use this socket, for example a member of the docker group'
+      : `Add the user to the ${group} group (sudo usermod -aG ${group} USER) and connect again`;
   return `${join}, or use sudo: set sudo: true for ${host} in config.yaml.`;
 }
 

@@ -117,7 +117,7 @@ describe('a regular expression', () => {
     ['/a)b/', 'Unmatched )'],
     ['/[ab/', 'A ] is missing'],
     ['/*a/', '* has nothing to repeat'],
-    ['/a**/', '** is a repetition of a repetition'],
+    ['/a**/', '** has two repetition operators in a row'],
     ['/a{1001}/', '{1001} repeats too many times'],
     ['/[z-a]/', 'z-a is not a valid set'],
     ['/\\p{Klingon}/', 'is not a valid set'],

@@ -59,7 +59,7 @@ export function parseLogFilter(typed: string): LogFilterAnswer {
   if (source === undefined) {
     const filter = filterOf(inverted, textMatcher(/^\\[!/]/.test(wanted) ? wanted.slice(1) : wanted));
     return wanted.startsWith('/')
-      ? { state: 'ready', filter, hint: 'This filters by text. For a regular expression, add / at the end.' }
+      ? { state: 'ready', filter, hint: 'The filter is plain text. For a regular expression, add / at the end.' }
       : { state: 'ready', filter };
   }
   if (source === '') return { state: 'ready', filter: everything };
@@ -157,7 +157,7 @@ const problems: Readonly<Record<string, (part: string, shown: string | undefined
   'missing closing ]': () => 'A ] is missing; type \\[ for a literal one.',
   'missing argument to repetition operator': (part) =>
     `${part.slice(0, 1)} has nothing to repeat; type \\${part.slice(0, 1)} for a literal one.`,
-  'invalid nested repetition operator': (_, shown) => `${shown ?? 'A part'} is a repetition of a repetition: omit one of the two.`,
+  'invalid nested repetition operator': (_, shown) => `${shown ?? 'A part'} has two repetition operators in a row: remove one.`,
   'invalid repeat count': (_, shown) =>
     `${shown ?? 'A part'} repeats too many times: the limit is 1000, with nested repetitions multiplied.`,
   'trailing backslash at end of expression': () => 'The \\ at the end escapes nothing; type \\\\ for a literal one.',

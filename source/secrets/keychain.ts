@@ -23,7 +23,7 @@ const reasons: readonly { pattern: RegExp; reason: string; remedy: string; absen
     pattern: /not provided by any \.service|ServiceUnknown|NameHasNoOwner|Failed to execute program/i,
     reason: 'no secret service is installed',
     absent: true,
-    remedy: `Install gnome-keyring or KWallet. ${startOne}`,
+    remedy: 'Install gnome-keyring or KWallet, and start it in this session.',
   },
   {
     pattern: /does not exist at path|No such (?:secret )?collection/i,

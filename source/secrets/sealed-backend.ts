@@ -223,8 +223,8 @@ export function sealedBackend({ path, keyFile, askPassphrase, whyNew, anchor }: 
 }
 
 const leastKeyCharacters = 16;
-const howTo = (path: string) =>
-  `Create a key file: (umask 077; head -c 32 /dev/urandom | base64 > ${path}) and keep a copy in another location.`;
+const howTo = (path: string, start = 'Create a key file') =>
+  `${start}, and keep a copy in another location: (umask 077; head -c 32 /dev/urandom | base64 > ${path})`;
 
 /** Throws `refused.sealed` for a file that is missing, readable for others or too short. */
 export async function readKeyFile(path: string): Promise<string> {
@@ -232,7 +232,7 @@ export async function readKeyFile(path: string): Promise<string> {
   // Container engines and Kubernetes mount secrets as links.
   const text = await readOwnFile(path, { followsLinks: true });
   if (text === undefined)
-    throw refused(`The key file ${path} is missing.`, `Restore the key file from a copy. If you never had one: ${howTo(path)}`);
+    throw refused(`The key file ${path} is missing.`, howTo(path, 'Restore the key file from a copy. If you never had one, create it'));
   if (!(await isOwnFilePrivate(path))) throw refused(`The key file ${path} can be read by other users.`, `Run: chmod 600 ${path}`);
   const key = text.trim();
   // Bytes that are not valid text would all become the same replacement character.

@@ -234,6 +234,6 @@ function problemOf(
       : ['changed', `Entry ${n} was changed.`];
   }
   if (after && (lastOfKey?.n !== after.n || lastOfKey.mac !== after.mac))
-    return ['changed', `Entry ${after.n} was changed. It has the same key as entry ${n}.`];
+    return ['changed', `Entry ${after.n} was changed: it does not match its record in entry ${n}.`];
   return undefined;
 }

@@ -87,7 +87,7 @@ async function readRun(path: string): Promise<{ entries: readonly JournalEntry[]
 const entryIn = (text: string): JournalEntry | undefined => journalEntry.safeParse(parsedJson(text)).data;
 
 export function damagedRunFault({ file, reason }: Pick<DamagedRun, 'file' | 'reason'>): Fault {
-  const remedy = `Check what the run changed: quarterdeck audit. Then finish it by hand and move the journal: ${file}`;
+  const remedy = `Check what the run changed: quarterdeck audit. Then finish the run manually and move the journal: ${file}`;
   return new Fault('failed.journal', `${reason} The run cannot be resumed.`, remedy, { where: { file } });
 }
 
@@ -103,7 +103,7 @@ export interface JournalOptions extends RunSubject {
 export async function openJournal({ folder, resume, ...subject }: JournalOptions) {
   const { flow } = subject;
   const run = resume ?? newRun();
-  const notFound = (message: string) => new Fault('usage.run', message, 'Choose a run from the list of unfinished runs.');
+  const notFound = (message: string) => new Fault('usage.run', message, 'List interrupted runs: quarterdeck run');
   if (!runName.test(run)) throw notFound(`Unknown run ${run}.`);
   const path = join(folder, `${run}.jsonl`);
   let answers: ReturnType<typeof answersIn> = new Map();

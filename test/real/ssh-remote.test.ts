@@ -222,7 +222,7 @@ describeSshd('the far side', () => {
       const remote = await enter(user);
       await expect(remote.host.dial({ socket: path }, soon())).rejects.toMatchObject({
         code: 'unreachable.socket',
-        message: `${path} on far cannot be reached: permission denied. It belongs to user root and group daemon.`,
+        message: `${path} on far cannot be reached: permission denied. The socket belongs to user root and group daemon.`,
         remedy: expect.stringMatching(/usermod -aG daemon .*sudo: true/),
       });
     });

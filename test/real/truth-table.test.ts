@@ -280,7 +280,7 @@ const table: readonly Row[] = [
     container: { service: 'shop/queue' },
     happens: remove,
     watched: undefined,
-    unwatched: said('missing', 'its compose file declares it, but it has no container'),
+    unwatched: said('missing', 'declared in its compose file, but has no container'),
     until: 'flushed',
   },
   { id: 'first', name: 'created, of a half-created project', isStarted: false, container: { service: 'half/first' }, watched: created },

@@ -100,7 +100,8 @@ function printTable(entries: readonly AuditEntry[], total: number, output: Outpu
     { heading: 'CHANGE', least: 14, paint: (cell: string) => output.paint('faint', cell) },
   ];
   output.table(columns, rows);
-  if (total > entries.length) output.line(output.paint('faint', `The last ${entries.length} of ${total} entries. Show all: --all`));
+  const more = `The last ${entries.length} of ${total} entries. Show all: quarterdeck audit --all`;
+  if (total > entries.length) output.line(output.paint('faint', more));
 }
 
 /** Returns `project/component`, and the service or the lone container where the name alone is ambiguous. */

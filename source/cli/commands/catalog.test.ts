@@ -72,7 +72,7 @@ describe('catalog list', () => {
     const none = await run(['list', 'xqzzwv']);
     expect(none).toMatchObject({
       code: 0,
-      lines: ['No component matches "xqzzwv". List all: quarterdeck catalog list'],
+      lines: ['No component matches "xqzzwv". List all components: quarterdeck catalog list'],
     });
   });
 
@@ -113,7 +113,7 @@ describe('catalog show', () => {
       'password-vault',
       'Security & identity',
       'Vaultwarden',
-      '127.0.0.1:8180/tcp to 80',
+      '127.0.0.1:8180 -> 80/tcp',
       'SIGNUPS_ALLOWED',
       'generated (base64:48)',
       'POST /admin',
@@ -129,7 +129,7 @@ describe('catalog show', () => {
     const [first] = builtIn.filter(({ probe }) => probe !== undefined);
     const probe = { ...first?.probe, every: undefined };
     const { out } = await run(['show', first?.id ?? ''], { entries: [{ ...first, probe } as CatalogEntry] });
-    expect(out).toContain('as often as set');
+    expect(out).toContain('at the configured interval');
     expect(out).not.toContain('undefined');
   });
 

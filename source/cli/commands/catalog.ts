@@ -33,7 +33,7 @@ export async function runCatalogVerb(
       await listCatalog(catalog, output, options.json, words.slice(1).join(' '));
       return 0;
     case 'show':
-      if (about === undefined) throw usage('catalog show requires a component.', 'List them: quarterdeck catalog list');
+      if (about === undefined) throw usage('catalog show requires a component.', 'List the components: quarterdeck catalog list');
       showEntry(catalog, about, output, options.json);
       return 0;
     case 'check': {
@@ -103,7 +103,7 @@ async function checkFolder(catalog: Catalog, folder: string, written: string, ou
 
 function noteProblems({ problems }: Catalog, output: Output): void {
   const errors = problems.filter(({ level }) => level === 'error').length;
-  const text = `Your own catalog has ${countText(errors, 'error')}. Show them: quarterdeck catalog check`;
+  const text = `Your own catalog has ${countText(errors, 'error')}. Show the errors: quarterdeck catalog check`;
   if (errors > 0) output.note(output.paintError('warning', text));
 }
 
@@ -126,7 +126,7 @@ function catalogLines(entries: readonly CatalogEntry[], output: Output, searched
   ];
   const table = tableLines(columns, rows, { width: output.columns });
   const shown = cleanLine(searched);
-  if (searched !== '' && entries.length === 0) return [`No component matches "${shown}". List all: quarterdeck catalog list`];
+  if (searched !== '' && entries.length === 0) return [`No component matches "${shown}". List all components: quarterdeck catalog list`];
   const hint = 'Show a component: quarterdeck catalog show ID';
   if (searched !== '') return [...table, '', `${countText(entries.length, 'match', 'matches')} for "${shown}". ${hint}`];
   const lines: string[] = [];

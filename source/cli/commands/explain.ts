@@ -33,7 +33,7 @@ export async function runExplainVerb({ output, options }: VerbContext, wanted = 
   const [first] = found;
   if (!first) {
     const codes = all.map(({ code }) => code);
-    throw new Fault('usage.faultCode', `Unknown fault code "${cleanLine(wanted)}".`, nameRemedy(wanted, codes, ''));
+    throw new Fault('usage.faultCode', `Unknown error code "${cleanLine(wanted)}".`, nameRemedy(wanted, codes, ''));
   }
   if (options.json) output.json({ schema: 1, faults: found });
   else if (found.length > 1) {

@@ -15,7 +15,7 @@ export async function runPracticeVerb(context: VerbContext, action: string | und
   }
   if (action === 'incident') return playIncident(context, words);
   if (action === 'compose') return runPracticeCompose(context.env, words);
-  const remedy = nameRemedy(action ?? '', ['serve', 'incident'], 'Use practice, practice serve or practice incident [NAME].');
+  const remedy = nameRemedy(action ?? '', ['serve', 'incident'], 'Use quarterdeck practice [serve | incident [NAME]].');
   throw new Fault('usage.practice', `Unknown practice command "${cleanLine(action ?? '')}".`, remedy);
 }
 

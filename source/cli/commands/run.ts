@@ -25,7 +25,7 @@ export async function runRunVerb(context: VerbContext, flows: readonly Flow[], r
   const { host } = options;
   if (host !== undefined && run.engineName !== host && !run.engineName.startsWith(`${host}/`)) {
     const message = `Run ${run.run} belongs to ${cleanLine(run.engineName)}, not ${cleanLine(host)}.`;
-    throw new Fault('usage.host', message, `Resume it without --host: quarterdeck run --resume ${run.run}`);
+    throw new Fault('usage.host', message, `Resume the run without --host: quarterdeck run --resume ${run.run}`);
   }
   const meant = host === undefined && run.engineName !== 'local' && context.practice === undefined ? run.engineName : undefined;
   const there: VerbContext =
@@ -88,6 +88,6 @@ function shownName(component: string, key: string | undefined): string {
 
 function damageText({ file, reason }: DamagedRun): string {
   return cleanLine(
-    `${reason} The run may have been interrupted. Check what it did: quarterdeck audit. Then delete the journal or move it elsewhere: ${file}`,
+    `${reason} The run may have been interrupted. Check what the run changed: quarterdeck audit. Then delete the journal or move it elsewhere: ${file}`,
   );
 }

@@ -63,7 +63,7 @@ function noContainer(component: ComponentView, services: readonly ServiceView[])
   const [only] = services;
   const what = services.length === 1 && only && only.name !== component.id ? `${only.name} of ${component.id}` : component.id;
   const remedy = component.origin
-    ? `Create the container with the tool that manages it: ${component.origin}.`
+    ? `Create the container with the tool that created the component (${component.origin}).`
     : `Deploy ${component.id} first.`;
   return new Fault('failed.noContainer', `${what} has no container.`, remedy);
 }

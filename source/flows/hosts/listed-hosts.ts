@@ -157,7 +157,7 @@ export const hostsTrust: Procedure = async (session, input, context) => {
   if (!session.dryRun) {
     if (!session.attended) {
       const message = `Cannot prompt without a terminal: the new key of ${name} must be confirmed: ${changed.shown}.`;
-      throw new Fault('refused.notConfirmed', message, `Run it in a terminal: quarterdeck hosts trust ${name}`);
+      throw new Fault('refused.notConfirmed', message, `Run the command in a terminal: quarterdeck hosts trust ${name}`);
     }
     await session.ask
       .text({

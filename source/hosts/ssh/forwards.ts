@@ -137,6 +137,6 @@ function targetOf(address: DialAddress): string {
     isLong
       ? `The path of the remote socket is too long: ${Buffer.byteLength(socket)} bytes, but the limit is ${longestPathBytes}.`
       : `ssh cannot forward a socket with this path: ${cleanLine(socket)}.`,
-    'Move the socket, or create a symbolic link to it with a short path of plain characters.',
+    'Move the socket, or create a symbolic link to it whose path is short and contains no spaces, colons, percent signs or backslashes.',
   );
 }

@@ -99,7 +99,7 @@ export async function forgetKey(grant: Grant, { name, file }: ChangedKey, env: S
   throw new Fault(
     'refused.knownHosts',
     `The old key could not be removed from ${cleanLine(file)}: ${said || `exit code ${exitCode}`}.`,
-    `Run as a user who can write that file: ssh-keygen -R '${cleanLine(name)}' -f ${cleanLine(file)}`,
+    `Run this command as a user who can write to the file: ssh-keygen -R '${cleanLine(name)}' -f ${cleanLine(file)}`,
     { where: { file } },
   );
 }

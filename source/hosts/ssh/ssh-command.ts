@@ -156,7 +156,7 @@ export function resolvedConfig(program: string, destination: SshDestination, env
     new Fault(
       'unreachable.ssh',
       `ssh -G ${destination.target} did not finish within ${seconds} s and was stopped.`,
-      'Run the command by hand to see what it is waiting for, such as a program in "Match exec".',
+      'Run the command manually to see what it is waiting for, such as a program in "Match exec".',
     );
   return collectOutput([program, '-G', ...targetArguments(destination)], env, signal, { limitMs: configLimitMs, late });
 }

@@ -32,7 +32,7 @@ const known: readonly Known[] = [
   {
     shape: /REVOKED HOST KEY DETECTED|host key for \S+ is marked as revoked/,
     code: 'refused.hostKeyRevoked',
-    says: (name) => `The host key of ${name} is marked as revoked on this machine. It may have been stolen.`,
+    says: (name) => `The host key of ${name} is marked as revoked on this machine; the key may have been stolen.`,
     remedy: (name) => `Generate a new host key on that machine, compare its fingerprint, then connect: quarterdeck hosts check ${name}`,
   },
   {
@@ -182,7 +182,7 @@ export function slowShell(name: string, before: Greeting): Fault {
   return new Fault(
     'unreachable.shell',
     ended(`${name} accepted the login, but its shell does not respond yet${said && `; last output: ${said}`}`),
-    `If this continues: ${profileRemedy.charAt(0).toLowerCase()}${profileRemedy.slice(1)}`,
+    `If there is still no response, ${profileRemedy.charAt(0).toLowerCase()}${profileRemedy.slice(1)}`,
   );
 }
 

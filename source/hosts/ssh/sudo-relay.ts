@@ -205,7 +205,7 @@ function refused(name: string, reason: string): Fault {
   return new Fault(
     'refused.sudo',
     `Cannot reach the engine of ${name} through sudo: ${reason}.`,
-    'Check the output of sudo -l on the host, or give the user access to the socket (group docker) and remove sudo: true.',
+    'Check the output of sudo -l on the host, or give the user access to the socket (docker group) and remove sudo: true.',
   );
 }
 
@@ -213,6 +213,6 @@ function noProgram(name: string): Fault {
   return new Fault(
     'refused.relay',
     `${name} has none of the programs that can forward a socket owned by root: perl, python3, socat.`,
-    'Install one of them on the host, or give the user access to the socket (group docker).',
+    'Install one of them on the host, or give the user access to the socket (docker group).',
   );
 }
