@@ -74,7 +74,7 @@ test('A: the nodes in columns, what one of them needs, back to the list, and awa
   await screen.sees(
     'Node (routes waiting for approval: engine-room)',
     /engine-room +offline 3d +100\.64\.0\.4 +tag:media +2 to approve/,
-    'Esc exits without changes.',
+    'Cancel to exit without changes.',
   );
   expect(misfits(screen.frame(), size)).toEqual([]);
   await screen.press('down', 'down', 'down', 'enter');

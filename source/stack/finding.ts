@@ -37,7 +37,11 @@ const findingOf =
 export const warning = findingOf('warning');
 export const blocking = findingOf('blocking');
 
-export const setTo = (variable: string | undefined, value: string | undefined, label = `Set ${variable} to ${value}`): Remedy | undefined =>
+export const setTo = (
+  variable: string | undefined,
+  value: string | undefined,
+  label = `Set ${variable} to ${value}`,
+): Remedy | undefined =>
   variable === undefined || value === undefined ? undefined : { kind: 'set', label, values: { [variable]: value } };
 
 export const deployFirst = (component: string): Remedy => ({ kind: 'deploy', label: `Deploy ${component} first`, component });

@@ -96,7 +96,8 @@ function textOf(bytes: Uint8Array | undefined, path: string): string | undefined
 
 /** The record decides which files may be deleted and which secrets are in effect, so an incomplete record counts as none. */
 export function readRecord(text: string, file: string, id: string): DeployRecord {
-  const remedy = 'Restore the file from a backup, or move the file and run quarterdeck deploy. Quarterdeck then treats the folder as created by hand.';
+  const remedy =
+    'Restore the file from a backup, or move the file and run quarterdeck deploy. Quarterdeck then treats the folder as created by hand.';
   const damaged = (reason: string, line = 1, cause?: unknown) =>
     new Fault('config.record', `${file} cannot be read: ${reason}.`, remedy, { where: { file, line }, cause });
   let record: Partial<DeployRecord> | undefined;

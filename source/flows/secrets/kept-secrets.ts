@@ -135,7 +135,9 @@ export const secretsRemove: Procedure = async (session, input, context) => {
         consequences: [
           `${countText(versions.length, 'version')} will be lost; deployments that use this secret cannot be rolled back.`,
           ...(isUsed
-            ? [`The secret is in use: the next deploy of ${component} prompts for it, or generates one that does not match the existing data.`]
+            ? [
+                `The secret is in use: the next deploy of ${component} prompts for it, or generates one that does not match the existing data.`,
+              ]
             : []),
         ],
         run: (grant) => vault.remove(grant, name),

@@ -81,7 +81,10 @@ test('the admin token is replaced, killed at each act: gone on with, another is 
     // It is unknown whether the first token was really stored, and a hash cannot show it: each run creates its own.
     Object.fromEntries(
       acts.flatMap((act, at) =>
-        momentsOf(at).map((moment) => [`${act}/${moment}`, { says: /^Replaced the admin token of password-vault; only its hash is stored/, end: 'same' }]),
+        momentsOf(at).map((moment) => [
+          `${act}/${moment}`,
+          { says: /^Replaced the admin token of password-vault; only its hash is stored/, end: 'same' },
+        ]),
       ),
     ),
   );

@@ -255,11 +255,11 @@ function refusalOf(
   }
   if (code === 'NoSuchBucket' || isBare) {
     const remedy = 'List the buckets: quarterdeck objects list COMPONENT';
-    return new Fault('usage.bucket', `${where} has no ${name ? `bucket ${cleanLine(name.bucket)}` : 'such bucket'}.`, remedy);
+    return new Fault('usage.bucket', `${where} has no ${bucketText(name)}.`, remedy);
   }
   if (code === 'NoSuchKey') {
     const remedy = 'List the objects: quarterdeck objects list COMPONENT BUCKET';
-    return new Fault('usage.object', `${where} has no ${name ? `object ${shown(name)}` : 'such object'}.`, remedy);
+    return new Fault('usage.object', `${where} has no ${objectText(name)}.`, remedy);
   }
   const reason = said === '' ? '' : `: ${said}`;
   if (status === 403) {
@@ -272,6 +272,8 @@ function refusalOf(
 
 const pathOf = ({ bucket, key }: ObjectName) => `/${encodedPath(bucket)}/${encodedPath(key)}`;
 export const shown = ({ bucket, key }: ObjectName): string => cleanLine(`${bucket}/${key}`);
+const bucketText = (name?: ObjectName) => (name ? `bucket ${cleanLine(name.bucket)}` : 'such bucket');
+const objectText = (name?: ObjectName) => (name ? `object ${shown(name)}` : 'such object');
 const escaped = (text: string) => text.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;');
 
 function timeOf(text: string | undefined): number | undefined {
