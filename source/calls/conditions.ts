@@ -107,7 +107,7 @@ function defaultStates({ probe, calls, product }: Pick<CatalogEntry, 'probe' | '
   const call = calls[probe.call];
   if (call?.tcp) return silent;
   if (!call?.http) return [];
-  const detail = `The port responds with status {status}, but not as ${product.name.replaceAll(/[{}]/g, '')} does.`;
+  const detail = `The port responds with status {status}, but the response is not from ${product.name.replaceAll(/[{}]/g, '')}.`;
   return [...silent, ...answering, { when: 'true', state: 'unexpected response', id: 'strange-answer', severity: 'warning', detail }];
 }
 

@@ -130,7 +130,7 @@ describe('checkValue', () => {
 
   it('says the form in words where somebody wrote them down', () => {
     const rule: FieldRule = { type: 'string', pattern: '^10\\.8\\.0\\.x$', rule: '10.8.0.x, with an x at the end' };
-    expect(checkValue(rule, '10.8.0.1')).toBe('"10.8.0.1" is invalid: 10.8.0.x, with an x at the end.');
+    expect(checkValue(rule, '10.8.0.1')).toBe('"10.8.0.1" does not follow the rule: 10.8.0.x, with an x at the end.');
     expect(checkValue({ type: 'string', pattern: '^a$' }, 'b')).toBe('"b" must match ^a$.');
   });
 

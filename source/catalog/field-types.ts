@@ -39,7 +39,7 @@ function checkNarrowing(rule: FieldRule, value: unknown): string | undefined {
     return 'must contain only ASCII characters, because its length is counted in bytes';
   // A regular expression is no help for most people.
   if (rule.pattern !== undefined && !new RegExp(rule.pattern).test(text ?? ''))
-    return rule.rule === undefined ? `must match ${rule.pattern}` : `is invalid: ${rule.rule}`;
+    return rule.rule === undefined ? `must match ${rule.pattern}` : `does not follow the rule: ${rule.rule}`;
   return undefined;
 }
 

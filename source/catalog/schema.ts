@@ -12,7 +12,7 @@ import { stateId } from './state.ts';
  * Schema for editors. What each property means is in `schema-descriptions.yaml`.
  */
 
-const name = z.string().regex(/^[a-z][a-z0-9-]*$/, 'use lower case letters, digits and dashes, starting with a letter');
+const name = z.string().regex(/^[a-z][a-z0-9-]*$/, 'use lowercase letters, digits and hyphens, starting with a letter');
 const variable = z.string().regex(/^[A-Z][A-Z0-9_]*$/, 'use upper case letters, digits and underscores, starting with a letter');
 const lasting = (units: string, example: string) => {
   const words = units.replaceAll('|', ', ').replace(/, (?=\w+$)/, ' or ');

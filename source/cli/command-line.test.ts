@@ -618,7 +618,7 @@ describe('unattended', () => {
     expect((await run(['remove', 'password-vault', '--confirm', 'nas'], { behave })).exitCode).toBe(0);
   });
 
-  test('a question is wrong usage, and a terminal is refused', async () => {
+  test('a question is a usage error, and a terminal is refused', async () => {
     const asking = await run(['prune'], {
       behave: async ({ operator }) => ({
         message: String(await operator.ask({ id: 'q', kind: 'text', label: 'Name?' }, new AbortController().signal)),

@@ -180,7 +180,7 @@ export async function parseCommandLine(
 
   program.addHelpText(
     'after',
-    `\nTopics for quarterdeck help:\n  ${topics.join(', ')}\n\nOptions can be placed before or after the verb.\nExit codes: 0 done, 1 failed, 2 wrong usage, 3 unreachable, 4 refused, 5 unknown result, 130 interrupted.`,
+    `\nTopics for quarterdeck help:\n  ${topics.join(', ')}\n\nOptions can be placed before or after the verb.\nExit codes: 0 done, 1 failed, 2 usage error, 3 unreachable, 4 refused, 5 unknown result, 130 interrupted.`,
   );
   for (const command of program.commands) command.helpGroup(headingOf(command.name())?.heading ?? 'More:');
   for (const command of [program, ...program.commands, ...program.commands.flatMap((group) => group.commands)]) {

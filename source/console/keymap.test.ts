@@ -44,7 +44,7 @@ describe('the key table', () => {
     expect(rows).toHaveLength(createKeymap().bindings.length);
     expect(rows).toContainEqual({ id: 'quit', keys: 'q Ctrl-C', context: 'Everywhere', title: 'Quit' });
     expect(keyTableMarkdown().split('\n')).toHaveLength(rows.length + 2);
-    expect(keyTableMarkdown()).toContain('| `PgDn` `Ctrl-F` | Moving | Page down | `page-down` |');
+    expect(keyTableMarkdown()).toContain('| `PgDn` `Ctrl-F` | Navigation | Page down | `page-down` |');
   });
 
   test('takes the operator’s keys in place of its own', () => {

@@ -119,7 +119,7 @@ const together = (): (readonly KeyContext[])[] => [
 
 const headings: Partial<Record<KeyContext, string>> = {
   everywhere: 'Everywhere',
-  list: 'Moving',
+  list: 'Navigation',
   component: 'The selected component',
   host: 'The host',
   question: 'Questions',

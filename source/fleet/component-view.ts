@@ -179,7 +179,10 @@ function missingService(name: string, main: boolean, group: ContainerGroup, cont
         : 'declared in its compose file, but has no container';
   const shown: Pick<ServiceView, 'state' | 'severity' | 'detail' | 'absence'> = context.engineReachable
     ? { state: 'missing', severity: absence === 'removed' ? 'off' : severities.missing, detail, ...(absence && { absence }) }
-    : { ...unknown, detail: `the engine is unreachable; ${removedMs === undefined ? 'declared in its compose file' : detail}` };
+    : {
+        ...unknown,
+        detail: `the engine is unreachable; ${removedMs === undefined ? 'this service is declared in the compose file' : detail}`,
+      };
   return {
     key: serviceKey(context.host, group, name),
     name: cleanLine(name),

@@ -296,7 +296,7 @@ describe('the fleet', () => {
         id: 'reverse-proxy',
         serviceState: 'unknown',
         state: { label: 'unknown' },
-        detail: 'the engine is unreachable; declared in its compose file',
+        detail: 'the engine is unreachable; this service is declared in the compose file',
       },
     ]);
     expect([missingComponents(components), componentsToStart(components)]).toEqual([[], []]);

@@ -68,7 +68,7 @@ export interface ChecklistOptions {
 
 /** Undefined if there is no file. Throws `config.checklist`. */
 export function storedChecklist(file: string): Promise<StoredChecklist | undefined> {
-  const remedy = 'Move the file. Quarterdeck checks the items again; only manual notes are lost.';
+  const remedy = 'Move the file. Quarterdeck checks the items again; only skipped items and steps marked as done by hand are lost.';
   return readCheckedJson(file, checklist, { code: 'config.checklist', remedy });
 }
 

@@ -13,7 +13,7 @@ export function aliasProblems(document: Document.Parsed): { offset: number; mess
       const { source } = alias;
       const target = targets.get(alias);
       if (target === undefined) add(alias, `Unknown anchor "${source}".`, `Define &${source} above this line.`);
-      else if (path.includes(target)) add(alias, `The anchor "${source}" contains itself.`, 'Replace the alias with its value.');
+      else if (path.includes(target)) add(alias, `The anchor "${source}" contains itself.`, 'Remove the alias.');
     },
     Pair(_, pair) {
       if (!isMerge(pair)) return;

@@ -165,7 +165,7 @@ for (const kind of ['docker', 'podman'] as const) {
       };
       await expect(restore({ reported })).rejects.toMatchObject({
         code: 'failed.diskFull',
-        message: expect.stringMatching(/^The disk of data became full.*The previous data was restored/s),
+        message: expect.stringMatching(/^The disk that stores the volume data ran out of space.*The previous data was restored/s),
         remedy: expect.stringContaining('Free some space'),
       });
       await rm(join(disk, 'filler'));

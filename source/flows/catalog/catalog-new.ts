@@ -64,7 +64,7 @@ export const catalogNew: Procedure = async (session, input, context) => {
 
 function idProblem(id: string): string | undefined {
   if (idShape.test(id.trim())) return undefined;
-  return `"${cleanLine(id)}" is not a valid ID: use lower case letters, digits and dashes, starting with a letter.`;
+  return `"${cleanLine(id)}" is not a valid ID: use lowercase letters, digits and hyphens, starting with a letter.`;
 }
 
 async function folderOf(session: Session, word: string | undefined, { ownCatalogFolder }: FlowContext): Promise<string> {

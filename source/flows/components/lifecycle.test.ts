@@ -204,7 +204,7 @@ describe('stop', () => {
     vi.spyOn(fixture.engine, 'writer').mockImplementation((grant) => ({ ...writer.call(fixture.engine, grant), stop: async () => 'done' }));
     const fault = await faultOf(fixture.run(stop, component));
     expect(fault.code).toBe('failed.notSeen');
-    expect(fault.message).toContain('it is running now');
+    expect(fault.message).toContain('current state: running');
   });
 });
 

@@ -66,7 +66,7 @@ export async function watchContainer(
     if (seen(detail)) return detail;
     waitedMs += pauseMs;
     if (waitedMs > limitMs) {
-      const message = `${name} ${otherwise} within ${Math.round(limitMs / 1000)} seconds; it ${detail ? `is ${detail.state} now` : 'no longer exists'}.`;
+      const message = `${name} ${otherwise} within ${Math.round(limitMs / 1000)} seconds; ${detail ? `current state: ${detail.state}` : 'it no longer exists'}.`;
       throw new Fault('failed.notSeen', message, 'Check the log and the state of the container.');
     }
     await pauseFor(pauseMs, signal);
@@ -98,7 +98,7 @@ export async function restartJoined(scope: EngineScope, ids: readonly string[]):
     session.progress({ id: 'joined', label: `Restarting ${name}, which uses the same network` });
     await restartContainer(scope, { id: joined[index]?.id ?? '', name }, { host: engineName }, { leastLimitMs: 120_000 });
   }
-  if (joined.length > 0) session.progress({ id: 'joined', label: 'Restarted the containers in the same network', done: true });
+  if (joined.length > 0) session.progress({ id: 'joined', label: 'Restarted the containers that use its network', done: true });
   if (session.dryRun || names.length === 0) return '';
   return ` Also restarted because of the shared network: ${namesText(names)}.`;
 }

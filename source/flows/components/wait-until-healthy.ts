@@ -93,7 +93,7 @@ export async function waitUntilHealthy(
   }
   await showEvidence(scope, last);
   const seconds = Math.round((Date.now() - startedMs) / 1000);
-  const problem = outcome === 'failing' ? 'did not become healthy' : `was not healthy within ${seconds} s`;
+  const problem = outcome === 'failing' ? 'did not become healthy' : `did not become healthy within ${seconds} s`;
   const back = changed ? ` To restore the previous version: quarterdeck rollback ${id}.` : '';
   const message = last ? `${id} ${problem}: ${last.state.label}. ${last.detail}` : `${id} was started, but it has no containers.`;
   throw new Fault('failed.unhealthy', message, `Check the log: quarterdeck logs ${id}.${back}`);

@@ -227,7 +227,7 @@ test('one that did not become healthy is told with the end of its log', async ()
     waitUntilHealthy(new EngineScope(session, fixture.app.context, 'practice'), 'password-vault', { limitMs: 1_500, changed: true }),
   ).rejects.toMatchObject({
     code: 'failed.unhealthy',
-    message: expect.stringMatching(/^password-vault was not healthy within/),
+    message: expect.stringMatching(/^password-vault did not become healthy within/),
     remedy: expect.stringContaining('quarterdeck rollback password-vault'),
   });
   const evidence = operator.shown.flatMap((one) => (one.kind === 'table' ? [one] : []));

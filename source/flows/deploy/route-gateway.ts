@@ -33,7 +33,7 @@ export interface LeftGateway {
 }
 
 export interface Proof {
-  /** `185.65.134.66 (Sweden)`; undefined if it could not be queried. */
+  /** `185.65.134.66 (Sweden)`; undefined if it is unknown. */
   address: string | undefined;
   /** Why the route does not work, as half a sentence. */
   problem: string | undefined;
@@ -153,7 +153,7 @@ export async function proofOf({ one, gateway, service }: { one: Deployed; gatewa
     id: 'address',
     title: 'Traffic leaves through the tunnel',
     state: address === undefined ? 'warning' : 'ok',
-    evidence: address === undefined ? 'the public address could not be queried from the gateway' : `from ${address}`,
+    evidence: address === undefined ? 'the public address of the gateway could not be determined' : `from ${address}`,
   });
   return { address, problem: undefined };
 }

@@ -205,7 +205,7 @@ function proved(id: string, proof: Proof, data: object, message: string): FlowOu
       `Check the component and the gateway: quarterdeck status. To undo: quarterdeck route ${id} --direct`,
     );
   return {
-    message: `${message} ${proof.address === undefined ? 'Its public address could not be queried.' : `Public address: ${proof.address}.`}`,
+    message: `${message} ${proof.address === undefined ? 'The public address of the gateway could not be determined.' : `Public address: ${proof.address}.`}`,
     data: { ...data, address: proof.address },
   };
 }

@@ -71,7 +71,7 @@ describe('bringing up what should run, after a power cut', () => {
       { ...seen('chat', 'starting'), ...inState('starting', 'busy') },
     );
     expect((await fixture.run(up, undefined)).message).toBe(
-      'All deployed components are running, or were stopped by an operator. Not healthy: runtime (unhealthy). Not ready yet: chat (starting).',
+      'Nothing to start: all deployed components are running, or were stopped by an operator. Not healthy: runtime (unhealthy). Not ready yet: chat (starting).',
     );
   });
 
@@ -91,7 +91,7 @@ describe('bringing up what should run, after a power cut', () => {
     expect(data).toMatchObject({ started: ['chat'], sealed: ['secrets-manager-path'] });
     stand(manager);
     expect((await fixture.run(up, undefined)).message).toMatch(
-      /^All deployed components are running.* Sealed, so key shares are required: secrets-manager-path\./,
+      /^Nothing to start: all deployed components are running.* Sealed, so key shares are required: secrets-manager-path\./,
     );
   });
 
@@ -102,7 +102,9 @@ describe('bringing up what should run, after a power cut', () => {
       seen('job', 'failed', false),
       seen('runtime', 'running'),
     );
-    expect((await fixture.run(up, undefined, { words: ['all'] })).message).toMatch(/^All deployed components are running/);
+    expect((await fixture.run(up, undefined, { words: ['all'] })).message).toMatch(
+      /^Nothing to start: all deployed components are running/,
+    );
     expect(fixture.engine.requests).toEqual([]);
   });
 

@@ -42,7 +42,7 @@ export const up: Procedure = async (session, input, context) => {
     await settleRotations(scope);
     const sealed = showSealed(session, sealedIn(components, input.engineName));
     return {
-      message: `${resumed.length > 0 ? `Started after an interrupted operation: ${namesText(resumed)}. ` : ''}All deployed components are running, or were stopped by an operator.${unwellSentence(here, sealed.ids)}${sealed.sentence}`,
+      message: `${resumed.length > 0 ? `Started after an interrupted operation: ${namesText(resumed)}. ` : ''}Nothing to start: ${input.words.length > 0 && !input.words.includes('all') ? 'the named' : 'all deployed'} components are running, or were stopped by an operator.${unwellSentence(here, sealed.ids)}${sealed.sentence}`,
       data: { started: resumed, down: [], sealed: sealed.ids },
     };
   }

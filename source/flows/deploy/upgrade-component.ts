@@ -63,11 +63,11 @@ export async function upgradeComponent(session: Session, input: FlowInput, conte
     if (!(thrown instanceof Fault) || thrown.kind !== 'interrupted') throw thrown;
     const open = list.items.filter(({ state }) => state !== 'ok' && state !== 'skipped' && state !== 'warning');
     const isUpdated = list.item('update')?.state === 'ok';
-    const left = `${id} was updated; remaining: ${open.map(({ title }) => title).join(', ') || 'nothing'}.`;
+    const left = `${id} was updated; ${open.length > 0 ? `remaining: ${open.map(({ title }) => title).join(', ')}` : 'no steps remain'}.`;
     throw new Fault(
       thrown.code,
       `${thrown.message.replace(/([^.!?])$/, '$1.')} ${isUpdated ? left : `${id} was not updated.`}`,
-      `To resume (any operator can): quarterdeck upgrade ${id}`,
+      `To resume the upgrade: quarterdeck upgrade ${id}`,
       { cause: thrown },
     );
   }

@@ -84,8 +84,8 @@ function originsText(found: readonly Decision[]): string {
 
 function idOf(written: string): number {
   if (/^\d{1,15}$/.test(written)) return Number(written);
-  const message = `The alert must be a number, not "${cleanLine(written)}".`;
-  throw new Fault('usage.alert', message, 'List alerts with their numbers: quarterdeck alerts');
+  const message = `The alert ID must be a number, not "${cleanLine(written)}".`;
+  throw new Fault('usage.alert', message, 'To list alerts with their IDs: quarterdeck alerts');
 }
 
 function limitOf({ options }: FlowInput): number {

@@ -135,7 +135,11 @@ export function oneNamed<T extends { name: string; description?: string }>(
     ...{ noun, step: 'name', word: input.words[0] ?? notedName(session) ?? only, code: isList ? 'usage.allowlist' : 'usage.name' },
     idOf: ({ name }) => name,
     ...(isList && { detailOf: ({ description = '' }) => description }),
-    whenNone: isList ? 'Create an allowlist: quarterdeck allowlists create NAME' : `List ${noun}s: quarterdeck ${noun}s list`,
+    whenNone: {
+      allowlist: 'Create an allowlist: quarterdeck allowlists create NAME',
+      bouncer: 'Register a bouncer: quarterdeck bouncers add NAME',
+      machine: 'Register a machine: cscli machines add NAME',
+    }[noun],
   });
 }
 

@@ -5,7 +5,7 @@ export const kubernetesFlows = lazyFlows({ about: 'host', offline: true }, [
     verb: 'upgrade',
     title: 'Upgrade a cluster or component step by step',
     summary:
-      'Guides you through the upgrade of a Kubernetes cluster or a component, with a checklist of the current state, blocking problems, and each step. Blocking items can be skipped with a reason. Progress is saved, so anyone can resume.',
+      'Guides you through the upgrade of a Kubernetes cluster or a component, with a checklist of the current state, blocking problems, and each step. Blocking items can be skipped with a reason. Progress is saved and can be resumed; with --checklist FILE, by a colleague too.',
     ...resumable('operate'),
     usage: '[CONTEXT|COMPONENT]',
     wordsFor: ({ id }) => [[id]],
@@ -16,7 +16,7 @@ export const kubernetesFlows = lazyFlows({ about: 'host', offline: true }, [
       check: { meaning: 'only check, and exit with 1 if an item is blocking' },
       hand: { meaning: 'show the commands for the nodes without running them' },
       kubeconfig: { meaning: 'path of a kubeconfig file on the host', value: 'FILE' },
-      checklist: { meaning: 'save the checklist to this file', value: 'FILE' },
+      checklist: { meaning: 'store the checklist in this file, and resume from it if it exists', value: 'FILE' },
       report: { meaning: 'write a Markdown report to this file', value: 'FILE' },
       'no-backup': { meaning: 'upgrade a component without creating a backup first' },
     },

@@ -282,7 +282,7 @@ async function leftFault(checklist: ClusterChecklist, thrown: unknown, report: s
   return new Fault(
     thrown.code,
     `${thrown.message.replace(/([^.!?])$/, '$1.')} ${where}${report ? ` Report: ${report}` : ''}`,
-    `${thrown.kind === 'interrupted' ? '' : `${thrown.remedy} `}Anyone can resume the upgrade: quarterdeck upgrade ${context}${typeof input.options.checklist === 'string' ? ` --checklist ${input.options.checklist}` : ''}`,
+    `${thrown.kind === 'interrupted' ? '' : `${thrown.remedy} `}To resume the upgrade: quarterdeck upgrade ${context}${typeof input.options.checklist === 'string' ? ` --checklist ${input.options.checklist}` : ''}`,
     { cause: thrown },
   );
 }

@@ -24,7 +24,7 @@ export const ingressCheck: Procedure = async (session, input, context) => {
   const columns: Columns<(typeof matches)[number]> = {
     ...(addresses.length > 0 && { ADDRESS: ({ address }: { address: string }) => cleanLine(address) }),
     RULE: ({ at }) => (at === undefined ? '' : String(at + 1)),
-    NAME: ({ rule }) => (rule ? cleanLine(rule.hostname || 'every name') : 'invalid address'),
+    NAME: ({ rule }) => (rule ? cleanLine(rule.hostname || 'every name') : rules.length === 0 ? 'no rule' : 'invalid address'),
     PATH: ({ rule }) => (rule ? cleanLine(rule.path || 'every path') : ''),
     TARGET: ({ rule }) => cleanLine(rule?.service ?? ''),
   };
@@ -58,7 +58,7 @@ async function configFile(
   const path = posix.join(await context.stackFolderOf(input.engineName, session.signal), deployedFile);
   const bytes = await context.hostOf(input.engineName).files.read(path, { signal: session.signal, limitBytes });
   if (!bytes && session.attended) {
-    const help = `No outbound tunnel is deployed on ${input.engineName}, so enter a cloudflared configuration file on this machine.`;
+    const help = `No outbound tunnel is deployed on ${input.engineName}. Enter the path of a cloudflared configuration file on this machine.`;
     const written = await fileWord(session, undefined, { label: 'Configuration', help });
     return { ...(await readNamedFile(session, written, remedy)), addresses: words };
   }

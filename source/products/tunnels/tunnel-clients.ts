@@ -77,7 +77,7 @@ export const clientsShow = onTunnelUi(async (open, session, input) => {
     sends: 'GET /api/wireguard/client/ID/configuration. The response contains the private key of the device.',
   });
   await reveal(session, input, open, client);
-  return { message: `Showed the configuration of ${client.name}.`, data: { component: open.component.id, client: jsonOf(client) } };
+  return { message: `Configuration of ${client.name}.`, data: { component: open.component.id, client: jsonOf(client) } };
 });
 
 export const clientsDisable = setEnabled(false);

@@ -30,7 +30,7 @@ export const vaultPolicies: Procedure = async (session, input, context) => {
     throw new Fault('usage.policy', `${component.id} has no policy "${cleanLine(name)}".`, `Policies: ${names.map(cleanLine).join(', ')}.`);
   }
   session.show({ kind: 'text', text: text === '' ? '(empty: all permissions)' : text });
-  return { message: `Showed the policy ${cleanLine(name)}.`, data: { name, policy: text } };
+  return { message: `Policy ${cleanLine(name)} of ${component.id}.`, data: { name, policy: text } };
 };
 
 export const vaultPolicy: Procedure = async (session, input, context) => {

@@ -111,10 +111,10 @@ export const vaultRoot: Procedure = async (session, input, context) => {
   session.hide(token);
   if (!(await new VaultAccess(vault.endpoint, token).self(session.signal)))
     throw new Fault('failed.root', 'The server rejects the token that it created.', 'Start again.');
-  const root = { id: 'root', label: 'Root token', value: token, whose: 'the requester' };
+  const root = { id: 'root', label: 'Root token', value: token, whose: 'the user who started the attempt' };
   await handOutToken(vault, root, 'The token was not delivered and will be revoked.');
   return {
-    message: `Created a new root token for ${vault.component.id} and delivered it to the requester.`,
+    message: `Created a new root token for ${vault.component.id} and delivered it to the user who started the attempt.`,
     todo: { component: vault.component.id, items: todoOf(vault.component.id, isUnseen) },
   };
 };

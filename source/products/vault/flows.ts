@@ -219,7 +219,7 @@ export const vaultFlows = [
       verb: 'vault root',
       title: 'Create a root token',
       summary:
-        'Prompts for the required key shares and creates a root token, shown once to the requester. If you quit before the last share, your attempt is cancelled. Newer servers also require a token.',
+        'Prompts for the required key shares and creates a root token, shown once to the user who started it. If you quit before the last share, your attempt is cancelled. Newer servers also require a token.',
       ...resumable('reveal'),
       load: async () => (await import('./admin-tokens.ts')).vaultRoot,
     },

@@ -31,7 +31,7 @@ export const initialise: Procedure = async (session, input, context) => {
     .act({
       id: 'initialise',
       right: 'reveal',
-      request: `PUT /v1/sys/init: ${counts.shares} shares${sealing ? `, each sealed with the PGP key of its holder and saved in ${cleanLine(sealing.folder)}` : ''}, ${counts.threshold} of them unseal it`,
+      request: `PUT /v1/sys/init: ${counts.shares} ${recovery ? 'recovery' : 'key'} shares, threshold ${counts.threshold}${sealing ? `, each sealed with the PGP key of its holder and saved in ${cleanLine(sealing.folder)}` : ''}`,
       run: async (grant) => {
         const keys = await manager.initialise(grant, { ...counts, recovery, ...(sealing && { pgpKeys: sealing.keys }) });
         for (const secret of [keys.rootToken, ...(sealing ? [] : keys.shares)]) session.hide(secret);

@@ -106,7 +106,7 @@ function initialOf(session: Session, { threshold }: CeremonyStatus): string {
 async function isSettled(session: Session): Promise<boolean> {
   const chosen = await session.ask.choice({
     id: 'settled',
-    label: 'The run was interrupted while the new shares were verified, and the rotation is no longer in progress',
+    label: 'The run was interrupted while the new shares were being verified, and the rotation is no longer in progress',
     help: 'The new shares became valid when the last one was entered. If the server was sealed or restarted before that, or the rotation was cancelled, the previous shares are valid.',
     choices: [
       { value: 'in-force', label: 'The new shares are valid', detail: 'finish without further changes' },

@@ -32,7 +32,7 @@ export const vaultList: Procedure = async (session, input, context) => {
 function listed(session: Session, folder: string, names: readonly string[]): FlowOutcome {
   const shown = cleanLine(folder.replace(/\/$/, ''));
   showList(session, names, { PATH: (name) => `${shown}/${cleanLine(name)}` });
-  const message = names.length === 0 ? `No paths below ${shown}.` : `Found ${countText(names.length, 'name')} below ${shown}.`;
+  const message = names.length === 0 ? `No paths under ${shown}.` : `Found ${countText(names.length, 'path')} under ${shown}.`;
   return { message, data: { path: folder, keys: names } };
 }
 
@@ -91,10 +91,10 @@ async function choosePath(session: Session, paths: VaultPaths): Promise<string> 
   let engine: Engine | undefined;
   for (let step = 1; ; step++) {
     const names: readonly string[] = engine ? await paths.list(engine, at, session.signal) : engines.map(({ mount }) => mount);
-    if (names.length === 0) throw new Fault('usage.path', `No paths below ${cleanLine(at)}.`, 'Write a value first.');
+    if (names.length === 0) throw new Fault('usage.path', `No paths under ${cleanLine(at)}.`, 'Write a value first.');
     const chosen = await session.ask.choice({
       id: step === 1 ? 'path' : `path-${step}`,
-      label: at === '' ? 'Engine' : `Path below ${cleanLine(at)}`,
+      label: at === '' ? 'Engine' : `Path under ${cleanLine(at)}`,
       choices: names.map((name) => ({ value: name, label: cleanLine(name) })),
     });
     engine ??= engines.find(({ mount }) => mount === chosen);

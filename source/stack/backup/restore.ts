@@ -240,7 +240,7 @@ async function unpack(grant: Grant, { volume }: PlannedItem, door: VolumeDoor, c
   } catch (thrown) {
     grant.signal.throwIfAborted();
     if (/no space left|disk quota/i.test(messageOf(thrown))) {
-      const message = `The disk of ${cleanLine(volume)} became full during the restore (no space left).`;
+      const message = `The disk that stores the volume ${cleanLine(volume)} ran out of space during the restore.`;
       throw new Fault('failed.diskFull', message, 'Free some space on that disk, then run the same restore again.', { cause: thrown });
     }
     throw broken === undefined ? thrown : new ArchiveProblem(readProblem(broken), { cause: broken });

@@ -27,7 +27,7 @@ const checks: readonly PreflightCheck[] = [
   { id: 'localhost', what: 'Addresses used by containers', run: checkLocalhost },
   { id: 'webhook', what: 'Webhook address', run: checkWebhook },
   { id: 'setup-only', what: 'Settings for setup only', run: checkSetupOnly },
-  { id: 'mtu', what: 'Tunnel packet size', run: checkMtu },
+  { id: 'mtu', what: 'Tunnel MTU', run: checkMtu },
   { id: 'token-age', what: 'Token age', run: checkTokenAge },
   { id: 'providers', what: 'Connected components', run: checkProviders },
   { id: 'config-file', what: 'Configuration file', run: checkConfigFile },

@@ -18,7 +18,7 @@ const keys = [
   { id: 'prevention-tab', keys: ['v', 'right', 'left'], title: 'Switch between decisions and alerts', label: 'other view' },
   { id: 'prevention-sort', keys: ['s'], title: 'Change the sort order', label: 'order' },
   { id: 'prevention-shared', keys: ['S'], title: 'Show or hide shared lists', label: 'shared lists' },
-  { id: 'prevention-refresh', keys: ['R'], title: 'Query CrowdSec again now' },
+  { id: 'prevention-refresh', keys: ['R'], title: 'Query CrowdSec again' },
   { id: 'copy-row', keys: ['y'], title: 'Copy the address' },
   { id: 'prevention', keys: ['I'], context: 'everywhere', title: 'Show live CrowdSec alerts and decisions', find: true },
 ] as const;

@@ -213,7 +213,7 @@ function triageEmpty(view: TriageView, filter: string, shows: TriageShows, impor
   if (view.state === 'reading') return [`  ${theme.paint('busy', 'Reading ...')}`];
   if (view.trouble) return paragraph(theme, 'error', `${view.trouble.message} ${view.trouble.remedy}`, width - 4, '  ');
   if (!view.hasScans) {
-    const advice = `No reports yet. ${importKey} imports a Trivy, Grype, OpenVAS or SARIF report.`;
+    const advice = `No reports yet. Press ${importKey} to import a Trivy, Grype, OpenVAS or SARIF report.`;
     return paragraph(theme, undefined, advice, width - 4, '  ');
   }
   if (filter !== '') return [`  ${cut(`Nothing matches "${filter}".`, width - 4)}`];

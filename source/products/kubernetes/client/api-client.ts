@@ -198,10 +198,11 @@ function missingRight(words: string): Fault {
   }
   const full = group === '' ? (resource ?? path) : resource?.replace(/(?=\/|$)/, `.${group}`);
   const rule = resource === undefined ? `--non-resource-url=${path}` : `--resource=${full}`;
+  const role = `quarterdeck-${verb}-${(full ?? '').replace(/[^a-z0-9]+/g, '-').replace(/^-|-$/g, '')}`;
   return new Fault(
     'refused.right',
     `User ${user} is not allowed to ${verb} ${full}.`,
-    `Create a role and bind it to the user: kubectl create clusterrole quarterdeck-${verb}-${(full ?? '').replace(/[^a-z0-9]+/g, '-').replace(/^-|-$/g, '')} --verb=${verb} ${rule}`,
+    `Grant the permission: kubectl create clusterrole ${role} --verb=${verb} ${rule} && kubectl create clusterrolebinding ${role} --clusterrole=${role} --user=${user}`,
   );
 }
 

@@ -40,7 +40,7 @@ export abstract class Ceremony<Result> {
   }
 
   async status(signal: AbortSignal): Promise<CeremonyStatus> {
-    return statusOf(await this.api.call('GET', this.attempt, 'read the attempt', signal));
+    return statusOf(await this.api.call('GET', this.attempt, 'read the status of the attempt', signal));
   }
 
   async give(grant: Grant, share: string, nonce: string): Promise<CeremonyStep<Result>> {
@@ -166,7 +166,7 @@ export function noCalls(what: string): Fault {
 }
 
 function statusOf(data: JsonObject) {
-  if (typeof data['started'] !== 'boolean' && typeof data['progress'] !== 'number') throw strangeAnswer('read the attempt');
+  if (typeof data['started'] !== 'boolean' && typeof data['progress'] !== 'number') throw strangeAnswer('read the status of the attempt');
   return {
     started: data['started'] === true,
     nonce: cleanLine(textOf(data['nonce'])),

@@ -18,7 +18,8 @@ import {
 } from './triage.ts';
 import { keyOf } from './vulnerability.ts';
 
-const remedy = 'Fix or move the file. If you move it, findings return with the next import, but decisions are lost.';
+const remedy =
+  'Fix the file, or move it and import the reports again. Without found.json, decisions are kept; without decisions.json, they are lost.';
 /** About 100,000 entries are 40 MB. */
 const reading = { remedy, limitBytes: 512 * 1024 * 1024 };
 
