@@ -142,7 +142,7 @@ test('what a decision says stands below; without one there is nothing to take ba
   await harness.press('F');
   await harness.sees('about CVE-2026-1');
   await harness.press('x');
-  await harness.sees('There is no decision to withdraw.');
+  await harness.sees('No decision has been recorded for this finding.');
   await harness.press('j');
   await harness.sees('only on loopback, ada@nas');
 });

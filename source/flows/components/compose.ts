@@ -23,7 +23,7 @@ export const compose: Procedure = async (session, input, context) => {
   const { signal } = session;
   const { words } = input;
   if (words.length === 0) {
-    throw new Fault('usage.compose', 'quarterdeck compose requires a command.', `For example: quarterdeck compose ${component.id} -- ps`);
+    throw new Fault('usage.compose', 'A compose command is required.', `For example: quarterdeck compose ${component.id} -- ps`);
   }
   const stackFolder = await scope.stackFolder();
   const [deployment, tool] = await Promise.all([readDeployment(host, stackFolder, component.id, signal), neededComposeTool(scope)]);

@@ -191,7 +191,7 @@ describe('the words of cp', () => {
     expect(copy.subject?.(['./a:b', 'stack/web:/etc'])).toEqual({ name: 'stack/web', words: ['./a:b', ':/etc'] });
   });
   test.each([[['a', 'b']], [['a:/x', 'b:/y']], [['a:/x']], [[]]])('%j is wrong usage', (words) => {
-    expect(() => copy.subject?.(words)).toThrow('cp requires a source and a target');
+    expect(() => copy.subject?.(words)).toThrow('A source and a target are required');
   });
   test('on a production host nothing is written into a container before the host was typed; out of it needs no word', async () => {
     fixture.policy = { ...fixture.policy, productionHosts: new Set(['local']) };

@@ -40,7 +40,7 @@ export const copy: Flow = {
   subject(words) {
     const [source, target] = words.map(insideOf);
     if (words.length !== 2 || (source === undefined) === (target === undefined)) {
-      throw new Fault('usage.copy', `quarterdeck cp requires a source and a target, one of them in a container.`, usage);
+      throw new Fault('usage.copy', 'A source and a target are required, one of them in a container.', usage);
     }
     return {
       name: source?.name ?? target?.name,

@@ -11,7 +11,7 @@ export const tasks: Procedure = async (session, input, context) => {
   const component = await settledComponent(session, input, context);
   const [wanted, more] = input.words;
   if (more !== undefined) {
-    throw new Fault('usage.setupTask', 'quarterdeck tasks accepts only one task.', `List the task IDs: quarterdeck status ${component.id}`);
+    throw new Fault('usage.setupTask', 'Pass only one setup task.', `List the task IDs: quarterdeck status ${component.id}`);
   }
   if (!component.deployed) throw notDeployed(component.id);
   const left = setupTasksLeft(component).filter((task) => task.by === 'hand');

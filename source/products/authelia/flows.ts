@@ -79,7 +79,7 @@ export const autheliaFlows = lazyFlows({ about: 'component', speaks: 'authelia' 
     title: 'Add an access rule to the portal',
     id: 'sso-rule-add',
     summary:
-      'Adds a rule to the configuration. The running portal validates the rule first; then the change is shown and applied. "quarterdeck rollback" undoes the change.',
+      'Adds a rule to the configuration. The running portal validates the rule first; then the change is shown and applied. To undo it: quarterdeck rollback COMPONENT.',
     ...resumable('operate'),
     usage: '[DOMAIN]',
     flags: {

@@ -95,7 +95,7 @@ export const triage: ListScreen<'triage', (typeof keys)[number]['id'], TriageSta
         'decide-row': () => about(({ package: name, subject }) => run('vulnerabilities-decide', [name, subject])),
         'undecide-row': () =>
           about(({ id, package: name, subject, decision }) => {
-            if (!decision) commands.say('off', 'There is no decision to withdraw.');
+            if (!decision) commands.say('off', 'No decision has been recorded for this finding.');
             else run('vulnerabilities-decide', [id, name, subject], { as: 'open', ...(decision.subject === '*' && { everywhere: true }) });
           }),
         'import-report': () => run('vulnerabilities-import', []),
