@@ -462,7 +462,7 @@ describe('an exec call', () => {
   it('is not made in read-only mode', async () => {
     expect(await ask(target(1, { execAllowed: false }), list)).toMatchObject({
       ok: false,
-      failure: 'Read-only mode does not run programs in containers.',
+      failure: 'Programs in containers cannot be run in read-only mode.',
     });
   });
 

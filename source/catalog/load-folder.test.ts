@@ -228,7 +228,7 @@ describe('loadFolder', () => {
       'Web_1',
       'ports.Web_1',
       undefined,
-      /"Web_1" is not allowed: use lower case/,
+      /"Web_1" is not allowed: use lowercase/,
       /Rename/,
     ],
     [

@@ -180,7 +180,7 @@ test('before the first report it says how to import one; ASCII is ASCII', async 
   played.hasScans = false;
   const harness = await open(played, { theme: asciiTheme, size: { columns: 80, rows: 24 } });
   await harness.press('F');
-  await harness.sees('No reports yet. i imports a');
+  await harness.sees('No reports yet. Press i to import a');
   expect(harness.raw()).toMatch(/^[\x20-\x7e\n]*$/);
 });
 

@@ -90,7 +90,7 @@ test('a backup schedule, an audit policy and the snapshots of etcd are made of t
 test.each([
   ['limit-range', { CONTAINER_DEFAULT_CPU: '8' }, /above the maximum/],
   ['limit-range', { CONTAINER_DEFAULT_REQUEST_MEMORY: '1Gi' }, /memory request of a container is above/],
-  ['resource-quota', { REQUESTS_CPU: '17' }, /total of CPU requests is above/],
+  ['resource-quota', { REQUESTS_CPU: '17' }, /quota for CPU requests is above/],
   ['cluster-backup', { SPEC_TEMPLATE_INCLUDED_NAMESPACES: 'a,b', SPEC_TEMPLATE_EXCLUDED_NAMESPACES: 'b' }, /both included and excluded/],
 ])('answers that do not go together are refused: %s %j (R66, R70, R71)', async (id, form, message) => {
   await expect(made(id, form)).rejects.toMatchObject({ code: 'config.file', message: expect.stringMatching(message) });

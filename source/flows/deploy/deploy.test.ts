@@ -169,7 +169,7 @@ describe('what is done', () => {
     await writeFile(join(fixture.stackFolder, 'llm-proxy/.env'), 'MODEL_RUNTIME_URL=http://host.docker.internal:11434\n');
     const operator = new OperatorDouble();
     const outcome = await fixture.run('deploy', 'model-runtime', set('API_PORT=11500'), { operator });
-    expect(operator.reviews.at(-1)?.title).toBe('Change model-runtime on practice, also llm-proxy');
+    expect(operator.reviews.at(-1)?.title).toBe('Change model-runtime on practice, and change llm-proxy');
     expect(outcome.message).toContain('Also changed: llm-proxy.');
     expect(await fixture.text('llm-proxy/.env')).toContain('http://host.docker.internal:11500');
     expect((await fixture.record('llm-proxy')).run).toBe((await fixture.record('model-runtime')).run);

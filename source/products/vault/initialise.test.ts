@@ -86,7 +86,7 @@ describe('initialising (R59, R75)', () => {
   test('five shares and the root token, each seen once by one person and typed again; three of them open it', async () => {
     const holders = new Holders();
     const { message, todo } = await run(holders);
-    expect(message).toMatch(/Initialised vault.*sealed: 3 of the 5 shares/);
+    expect(message).toMatch(/Initialised vault.*sealed: unseal it with 3 of the 5 shares/);
     expect(todo?.items.map((item) => item.id)).toEqual(['unseal', 'second-admin']);
     expect(Object.keys(holders.seen)).toEqual([...[1, 2, 3, 4, 5].map((number) => `Key share ${number} of 5`), 'Root token']);
     expect(await status()).toMatchObject({ initialized: true, sealed: true, t: 3, n: 5 });

@@ -138,7 +138,7 @@ describe('who logs in', () => {
     );
     expect(() => checkLogin(found, Date.UTC(2024, 10, 22))).not.toThrow();
     const authority = await login({ token: 't' }, { 'certificate-authority-data': base64(expiredClient.cert) });
-    expect(() => checkLogin(authority, Date.UTC(2026, 10, 22))).toThrowError(/authority .* expired on 2025-03-01/);
+    expect(() => checkLogin(authority, Date.UTC(2026, 10, 22))).toThrowError(/^The CA certificate .* expired on 2025-03-01/);
   });
 
   const plugin = async (script: string, more: object = {}) => {
