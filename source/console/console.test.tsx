@@ -906,7 +906,11 @@ describe('what is left to do', () => {
   test('stays on the row and in the overview until it is done, with how to confirm it (R20, R47)', async () => {
     const screen = await openHarness({ size: { columns: 120, rows: 48 } });
     await screen.press('k', 'k', '2', 'z', 'G');
-    await screen.sees('To do  1 of 3 done', '☐ Create the first account, then close signups', 'To confirm tasks that cannot be checked automatically: ": tasks".');
+    await screen.sees(
+      'To do  1 of 3 done',
+      '☐ Create the first account, then close signups',
+      'To confirm tasks that cannot be checked automatically: ": tasks".',
+    );
     expect(screen.frame()).not.toContain('Look at the admin panel once');
     await screen.press('z', '1');
     await screen.sees(/password-vault ☐/);

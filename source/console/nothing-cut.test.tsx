@@ -56,7 +56,7 @@ test('the palette: what the highlighted command does', async () => {
   const harness = await openHarness({ size });
   await harness.press(':');
   await harness.type('walk upgrade');
-  await seesWords(harness, 'Progress is saved and can be resumed; with --checklist FILE, by a colleague too.');
+  await seesWords(harness, 'Progress is saved and can be resumed.');
 });
 
 test('a choice: its explanation', async () => {

@@ -45,7 +45,7 @@ text: {"<<": 1}
 
   it.each([
     ['a: 1\nb: *gone', 2, 4, 'Unknown anchor "gone".', /&gone/],
-    ['a: &a\n  b: *a', 2, 6, 'The anchor "a" contains itself.', /Replace the alias/],
+    ['a: &a\n  b: *a', 2, 6, 'The anchor "a" contains itself.', /Remove the alias/],
     ['a: &a [1]\nb:\n  <<: *a', 3, 7, '"<<" requires a map.', /list of maps/],
     ['b:\n  <<: 5', 2, 7, '"<<" requires a map.', /list of maps/],
     ['a: &a {x: 1}\nb:\n  <<: *a\n  <<: *a', 4, 3, '"<<" is set twice.', /<<: \[\*one, \*other\]/],

@@ -16,7 +16,7 @@ test('of 300 texts that a second reader drew, no fewer are good than in the last
   expect(sample.texts.filter(({ verdict, note }) => verdict !== 'good' && !note)).toEqual([]);
 });
 
-test('the sample is of the texts of today', () => {
+test('the sample is of the texts of today', { timeout: 90_000 }, () => {
   const texts = operatorTexts();
   const today = new Set(texts.map(({ text }) => text));
   // More: draw another sample, and have it read.

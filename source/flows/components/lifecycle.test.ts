@@ -108,7 +108,9 @@ describe('start', () => {
   test('a dependency that never becomes healthy ends it', async () => {
     const component = threeServices('exited', 'service_healthy');
     fixture.engine.afterStart = ({ name }) => ({ state: 'running', health: name === 'db' ? 'starting' : 'none' });
-    expect((await faultOf(fixture.run(start, component))).message).toBe('db did not become healthy within 120 seconds; current state: running.');
+    expect((await faultOf(fixture.run(start, component))).message).toBe(
+      'db did not become healthy within 120 seconds; current state: running.',
+    );
     expect(fixture.engine.requests).toEqual(['start db']);
   });
 

@@ -5,7 +5,7 @@ export const kubernetesFlows = lazyFlows({ about: 'host', offline: true }, [
     verb: 'upgrade',
     title: 'Upgrade a cluster or component step by step',
     summary:
-      'Guides you through the upgrade of a Kubernetes cluster or a component, with a checklist of the current state, blocking problems, and each step. Blocking items can be skipped with a reason. Progress is saved and can be resumed; with --checklist FILE, by a colleague too.',
+      'Guides you through the upgrade of a Kubernetes cluster or a component, with a checklist of the current state, blocking problems, and each step. Blocking items can be skipped with a reason. Progress is saved and can be resumed.',
     ...resumable('operate'),
     usage: '[CONTEXT|COMPONENT]',
     wordsFor: ({ id }) => [[id]],

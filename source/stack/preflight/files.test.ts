@@ -32,7 +32,7 @@ it('answers that are wrong together are told before the product would', async ()
       id: 'config-file',
       level: 'blocking',
       message: 'files/config.yml would be invalid at line 5, firewall.inbound[0].port: The port range ends before it starts.',
-      advice: 'Enter the smaller port first, such as 8000-8010.',
+      advice: 'Put the lower port first, for example 8000-8010.',
       rule: 'inbound-port-range',
     },
   ]);
