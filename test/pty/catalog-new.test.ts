@@ -34,7 +34,7 @@ test('an entry of one’s own is begun by answering, is sound, and is in the lis
   await asking.sees('Entry ID', 60_000);
   asking.type('Bread Book');
   asking.press('enter');
-  await asking.sees('use lower case letters');
+  await asking.sees('use lowercase letters');
   // The line is emptied before the next answer, as a person would.
   for (let count = 0; count < 10; count++) asking.press('backspace');
   asking.type('bread-book');
