@@ -71,7 +71,7 @@ test('a file is edited in the operator’s own editor: it has the whole terminal
   // What was typed into the editor was not heard here.
   expect(shown.text()).not.toContain('jq');
   shown.press('enter');
-  await shown.sees('ldap-directory/compose.yaml is in effect', 60_000);
+  await shown.sees('Applied ldap-directory/compose.yaml.', 60_000);
   shown.press('enter');
   shown.press('q');
   expect((await shown.exit()).code).toBe(0);

@@ -175,7 +175,7 @@ async function answerOnLines(terminal: Terminal): Promise<void> {
   await terminal.sees(asks('Passphrase that seals the secrets in backups:'), 60_000);
   terminal.type('\r');
   await terminal.sees(asks('How to continue'), 240_000);
-  expect(terminal.scrollback().join('').replaceAll(/\s+/g, '')).toContain(`${id}wasbackedupfirst`.replace(/\s+/g, ''));
+  expect(terminal.scrollback().join('').replaceAll(/\s+/g, '')).toContain(`Backupof${id}beforetheupdate:`);
   terminal.type('2\r');
   await terminal.sees(asks('Action'), 60_000);
   terminal.type('\r');
