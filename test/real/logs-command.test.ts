@@ -188,7 +188,7 @@ for (const kind of ['docker', 'podman'] as const) {
       const expected = await ownLog(engine, 'counter');
       await vi.waitFor(() => expect(lines()).toBeGreaterThanOrEqual(expected.split('\n').length - 1), { timeout: 30_000 });
       expect(text.split('\n')).toEqual(expected.split('\n'));
-      expect(notices).toMatch(/is back/);
+      expect(notices).toMatch(/is reachable again/);
       child.kill('SIGINT');
       const [code] = (await once(child, 'close')) as [number];
       expect(code).toBe(130);

@@ -135,7 +135,7 @@ describeReal('docker', 'a far side that is not like others', (engine) => {
       await writeFile(join(folder, 'big'), new Uint8Array(2_000_000));
       expect(await said('box', 'cp', join(folder, 'big'), `${id}:/data/big`)).toMatchObject({
         code: 1,
-        text: expect.stringContaining(`No space left in /data of ${id}-web-1 on box. The partial copy was removed.`),
+        text: expect.stringContaining(`No space left in ${id}-web-1:/data on box. The partial copy was removed.`),
       });
       expect(await works('exec', id, '--', 'ls', '/data')).toBe('first ');
 

@@ -249,7 +249,7 @@ describeSshd('the far side', () => {
 
   describe('has a disk', () => {
     it.each([
-      ['that is full', 'size=64k', 'the filesystem is full', 'Free space on the host'],
+      ['that is full', 'size=64k', 'the filesystem is full', 'Free up space on the host'],
       ['that is read-only', 'ro', 'the filesystem is read-only', 'as writable'],
     ])('%s: the sentence names folder and host, and nothing is half written', async (_, option, reason, remedy) => {
       const user = await sshd.user();
