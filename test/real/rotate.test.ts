@@ -139,7 +139,7 @@ for (const { kind, composer, whole } of ways) {
       expect(await letsIn(old)).toBe(false);
 
       const words = (await run('recover')).stderr.replaceAll(/\s+/g, ' ');
-      expect(words).toContain('sets a new value of llm-proxy/DB_PASSWORD, which is not verified yet');
+      expect(words).toContain('sets a new value for llm-proxy/DB_PASSWORD, which is not verified yet');
       expect(words).toContain('quarterdeck recover --undo');
       await yes('recover', '--undo');
       expect(await environment('db', 'POSTGRES_PASSWORD')).toBe(old);
