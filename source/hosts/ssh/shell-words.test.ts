@@ -8,7 +8,8 @@ const shells = ['/bin/dash', '/bin/bash', '/bin/busybox'].filter((path) => exist
 const run = (shell: string, script: string, input = '') =>
   execFileSync(shell, shell.endsWith('busybox') ? ['sh', '-c', script] : ['-c', script], { input });
 
-describe.each(shells)('words for %s', (shell) => {
+// Each word starts a shell, which is slow from a process as large as a test worker.
+describe.each(shells)('words for %s', { timeout: 90_000 }, (shell) => {
   test('come out as they went in', () => {
     fc.assert(
       fc.property(
