@@ -2,6 +2,9 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe } from 'vitest';
 
+/** QUARTERDECK_TEST_LONG=1: tests also repeat what another engine, moment or program shows already. */
+export const isLong = process.env['QUARTERDECK_TEST_LONG'] === '1';
+
 const folders = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin', ...(process.env['PATH'] ?? '').split(':')];
 
 /**

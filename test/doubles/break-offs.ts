@@ -6,6 +6,7 @@ import { ownPaths } from '../../source/config/paths.ts';
 import type { Flow, FlowOutcome } from '../../source/flows/flow.ts';
 import { type OpenRun, readRunJournals } from '../../source/session/journal.ts';
 import type { Operator } from '../../source/session/session.ts';
+import { isLong } from '../required.ts';
 import { type Disturbance, disturbed, type Moment, overheard, Watch } from './disturbed-flow.ts';
 import { type Trace, tracesBelow, tracesIn } from './secret-traces.ts';
 import { OutputStream } from './streams.ts';
@@ -79,8 +80,6 @@ export interface Run {
   thrown?: unknown;
 }
 
-const isLong = process.env.QUARTERDECK_TEST_LONG === '1';
-
 /**
  * Returns when action number `at` is disturbed: in turn after and before it, since the end of one action and the start of the next are close together and each
  * try takes seconds; `named` moments always; under QUARTERDECK_TEST_LONG both.
@@ -89,6 +88,11 @@ export function momentsOf(at: number, named: readonly Moment[] = []): readonly M
   return (['before', 'after'] as const).filter(
     (moment) => isLong || named.includes(moment) || (named.length === 0 && (moment === 'after') === (at % 2 === 0)),
   );
+}
+
+/** Returns the moments of an action at which something else has to be said. */
+export function namedMoments(act: string, otherwise: Readonly<Record<string, Otherwise>> = {}): readonly Moment[] {
+  return (['before', 'after'] as const).filter((moment) => `${act}/${moment}` in otherwise);
 }
 
 /**
@@ -111,8 +115,7 @@ export async function breakOffs(
   const acts = undisturbed.ran.map(idOf);
   const tries: Try[] = [];
   for (const at of acts.keys()) {
-    const named = (['before', 'after'] as const).filter((moment) => `${acts[at]}/${moment}` in otherwise);
-    for (const moment of momentsOf(at, named)) {
+    for (const moment of momentsOf(at, namedMoments(acts[at] ?? '', otherwise))) {
       tries.push(await on(open, (ground) => killAndGoOn(ground, { at, moment }, undisturbed, otherwise, again)));
     }
   }

@@ -2,23 +2,23 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { fencedBlocks } from '../docs/fenced-blocks.ts';
 import { Terminal } from '../pty/terminal.ts';
-import { requiredProgram } from '../required.ts';
+import { isLong, requiredProgram } from '../required.ts';
 import { withoutWaits } from '../without-waits.ts';
 import { checkout, copyCheckout, type Ended, makeFolder, runProgram } from './fresh-copy.ts';
 
 // A stranger on a bare machine, who has the README and nothing else. The machines are roots for chroot: they have no engine, no compiler
 // and no settings.
-const reason =
-  process.env.QUARTERDECK_TEST_LONG !== '1'
-    ? 'it builds whole machines, which takes minutes; QUARTERDECK_TEST_LONG=1 runs it'
-    : process.getuid?.() === 0
-      ? requiredProgram('debootstrap', 'debootstrap')
-      : 'chroot requires root';
+const reason = !isLong
+  ? 'it builds whole machines, which takes minutes; QUARTERDECK_TEST_LONG=1 runs it'
+  : process.getuid?.() === 0
+    ? requiredProgram('debootstrap', 'debootstrap')
+    : 'chroot requires root';
 
 const readme = readFileSync(join(checkout, 'README.md'), 'utf8');
 const blocks = (language: string): string[] =>
-  [...readme.matchAll(new RegExp(`^\`\`\`${language}\\n([sS]*?)^\`\`\``, 'gm'))].map(([, text = '']) => text);
+  fencedBlocks(readme).flatMap((block) => (block.language === language ? [block.content] : []));
 const firstCommands = (blocks('')[0] ?? '').split('\n').map((line) => line.replace(/\s+#.*/, ''));
 const installCommands = blocks('sh').join('\n');
 const shown = blocks('console').map((block) => {

@@ -1,5 +1,6 @@
 import { createServer, type Server } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { isLong } from '../required.ts';
 import { componentFiles, type DeployFixture, pageAt, setFixture, until, webFiles } from './deploy-fixture.ts';
 import { realEngine } from './real-engines.ts';
 import { describeWithRegistry } from './registry.ts';
@@ -7,7 +8,7 @@ import { findFreePort } from './stack.ts';
 import { inTurn } from './turns.ts';
 
 /** With five the same is seen. */
-const count = process.env.QUARTERDECK_TEST_LONG === '1' ? 20 : 3;
+const count = isLong ? 20 : 3;
 const many = Array.from({ length: count }, (_, index) => `many-${String(index + 1).padStart(2, '0')}`);
 const idle = (image: string) => `services:
   main:

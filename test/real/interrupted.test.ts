@@ -3,6 +3,7 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { isLong } from '../required.ts';
 import { ask } from './ask.ts';
 import { type DeployFixture, pageAt, setFixture, until, webFiles } from './deploy-fixture.ts';
 import { gatewayFiles } from './gateway-files.ts';
@@ -15,7 +16,7 @@ import { makeStandIn } from './stand-ins.ts';
 const id = `kept-${randomInt(1_000_000)}`;
 const gateway = `gateway-of-${id}`;
 /** Random kills of each flow, beside one in its middle. Without a number, every repair of the flow has its turn once. */
-const askedMoments = Math.round(Number(process.env.QUARTERDECK_TEST_MOMENTS ?? (process.env.QUARTERDECK_TEST_LONG === '1' ? 40 : 0)) / 4);
+const askedMoments = Math.round(Number(process.env.QUARTERDECK_TEST_MOMENTS ?? (isLong ? 40 : 0)) / 4);
 
 /** The data keep the secret, as those of a database do: the new value is told to them, and proved by asking them. */
 function keeperFiles(port: number): Record<string, string> {

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { inject } from 'vitest';
 import type { State } from '../../source/catalog/state.ts';
 import { Terminal } from '../pty/terminal.ts';
+import { isLong } from '../required.ts';
 import { runInProcess } from './in-process.ts';
 import type { RealEngine } from './real-engines.ts';
 import { runProgram, type ScriptOutcome } from './scripts.ts';
@@ -31,8 +32,7 @@ export interface Operator {
 }
 
 /** libsecret reads the environment of the process, and ssh holds on to it. QUARTERDECK_TEST_LONG=1 runs the program itself everywhere. */
-const needsProcess = (more: Readonly<Record<string, string>>) =>
-  process.env.QUARTERDECK_TEST_LONG === '1' || 'DBUS_SESSION_BUS_ADDRESS' in more || 'QUARTERDECK_SSH' in more;
+const needsProcess = (more: Readonly<Record<string, string>>) => isLong || 'DBUS_SESSION_BUS_ADDRESS' in more || 'QUARTERDECK_SSH' in more;
 
 /** @param more for their environment, in the place of what this process has */
 export async function makeOperator(engine: RealEngine, more: Readonly<Record<string, string>> = {}): Promise<Operator> {

@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { describe, inject, it } from 'vitest';
-import { describeUnless, requiredInCi } from '../required.ts';
+import { describeUnless, isLong, requiredInCi } from '../required.ts';
 import { loadBusybox } from './busybox.ts';
 import { engineVariable, type RealEngineKind } from './engine-offer.ts';
 import { enginesScript, makeEnginesFolder, runOrThrow, variablesOf } from './scripts.ts';
@@ -53,8 +53,6 @@ export function describeReal(kind: RealEngineKind, name: string, tests: (engine:
     });
   });
 }
-
-const isLong = process.env.QUARTERDECK_TEST_LONG === '1';
 
 /**
  * A group that takes minutes, and that shows on another engine, or with another compose program, what is shown already: all of them together would take longer than

@@ -4,6 +4,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { ClusterFixture, type FixtureOptions } from '../../../test/doubles/cluster-fixture.ts';
 import type { Maker } from '../../../test/doubles/cluster-makers.ts';
 import { OperatorDouble } from '../../../test/doubles/operator-double.ts';
+import { isLong } from '../../../test/required.ts';
 import { Fault } from '../../faults/fault.ts';
 import type { ChecklistItem } from '../../session/checklist.ts';
 import type { Question } from '../../session/session.ts';
@@ -244,7 +245,7 @@ describe.each<{ maker: Maker; servers: number; when: 'before' | 'after' }>([
     );
   });
 
-  test.each(process.env.QUARTERDECK_TEST_LONG === '1' ? (['before', 'after'] as const) : [first])(
+  test.each(isLong ? (['before', 'after'] as const) : [first])(
     'broken off %s every act, somebody else goes on each time: nothing is done twice, and the end is the same',
     { timeout: 120_000 },
     async (when) => {

@@ -5,10 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pLimit from 'p-limit';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { momentsOf } from '../../../test/doubles/break-offs.ts';
 import { besideRuns, type ComposeContext, createComposeContext, treeOf } from '../../../test/doubles/compose-double.ts';
 import { containerDetail } from '../../../test/doubles/container-facts.ts';
 import { planOf, transactionOf } from '../../../test/doubles/deployed-stack.ts';
 import { EngineDouble } from '../../../test/doubles/engine-double.ts';
+import { isLong } from '../../../test/required.ts';
 import type { Fault } from '../../faults/fault.ts';
 import { mintGrant } from '../../grants/mint.ts';
 import { type ApplyOptions, applyOptionsOf, applyTransaction } from './apply.ts';
@@ -248,15 +250,12 @@ async function expectClean(scene: Scene, expected: Record<string, string>): Prom
   expect(await scene.secretsOnDisk()).toEqual([]);
 }
 
-const isLong = process.env.QUARTERDECK_TEST_LONG === '1';
-
 describe('killed before or after any entry of its journal', () => {
-  // The end of one entry and the start of the next are close together: in turn one of them, under QUARTERDECK_TEST_LONG both.
   const moments = () => [
     // The lock requests the time first.
     'before:1',
     ...Array.from({ length: journal.length }, (_, index) =>
-      [`before:${index + 2}`, `after:${index + 1}`].filter((_moment, which) => isLong || which === index % 2),
+      momentsOf(index).map((moment) => (moment === 'before' ? `before:${index + 2}` : `after:${index + 1}`)),
     ).flat(),
   ];
 

@@ -12,6 +12,8 @@ import {
   type Ground,
   type Killed,
   type Mode,
+  momentsOf,
+  namedMoments,
   type Otherwise,
   type Run,
   runOn,
@@ -291,7 +293,9 @@ function describeRow<Kind extends Fixture>(row: FlowRow<Kind>, open: () => Promi
     texts.push(...tries.map(({ said }) => said));
     const problems = tries.filter(({ problem }) => problem !== undefined);
     expect(problems, lines(problems.map(({ act, moment, problem, said }) => `${act}/${moment}: ${problem}. It says: ${said}`))).toEqual([]);
-    expect([...new Set(tries.map(({ act }) => act))]).toEqual([...new Set(row.acts)]);
+    const kills = row.acts.flatMap((act, at) => momentsOf(at, namedMoments(act, row.otherwise)));
+    expect(tries.map(({ moment }) => moment)).toEqual(kills);
+    expect(new Set(tries.map(({ act }) => act))).toEqual(new Set(row.acts));
   });
 
   test('no secret is left anywhere, not by a crash either', async () => {
