@@ -1,9 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { PassThrough } from 'node:stream';
 import { createApp } from '../../source/app/create-app.ts';
 import { runCommandLine } from '../../source/cli/run-command-line.ts';
 import { ownPaths } from '../../source/config/paths.ts';
-import { OutputStream } from '../doubles/streams.ts';
+import { inputStream, OutputStream } from '../doubles/streams.ts';
 import type { ScriptOutcome } from './scripts.ts';
 
 type Environment = Record<string, string | undefined>;
@@ -31,12 +30,14 @@ process.env = new Proxy(ownEnvironment, {
  */
 export async function runInProcess(args: readonly string[], env: Environment, limitMs: number): Promise<ScriptOutcome> {
   return await environments.run({ ...env }, async () => {
-    const [stdout, stderr, stdin] = [new OutputStream(), new OutputStream(), new PassThrough()];
+    const [stdout, stderr, stdin] = [new OutputStream(), new OutputStream(), inputStream({ terminal: false })];
     stdin.end();
     let late: NodeJS.Timeout | undefined;
     let isLate = false;
     const code = await runCommandLine(args, {
-      ...({ stdin, stdout, stderr } as unknown as Pick<Parameters<typeof runCommandLine>[1], 'stdin' | 'stdout' | 'stderr'>),
+      stdin: stdin as never,
+      stdout: stdout as never,
+      stderr: stderr as never,
       env,
       paths: ownPaths(env, env['HOME'] ?? ''),
       version: '0.0.0',
