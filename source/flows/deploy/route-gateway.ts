@@ -75,19 +75,19 @@ export async function gatewayOf(scope: EngineScope, input: FlowInput, present: s
       `${componentName(input)} is routed through ${cleanLine(present)}, not through ${named.map(({ id }) => id).join(' or ')}.`,
       `Move the component to its own network first: quarterdeck route ${componentName(input)} --direct`,
     );
-  if (found.length === 0) {
+  const [first, ...others] = found;
+  if (!first) {
     const message = `No VPN gateway${wanted === undefined ? '' : ` "${cleanLine(wanted)}"`} is deployed on ${engineName}.`;
     throw new Fault('refused.noGateway', message, `Deploy a gateway: quarterdeck deploy ${gatewayIds(scope)[0] ?? 'vpn-client-gateway'}`);
   }
   const id =
-    found.length === 1
-      ? found[0]?.id
+    others.length === 0
+      ? first.id
       : await session.ask.choice({
           id: 'through',
           label: 'Gateway',
           choices: found.map((one) => ({ value: one.id, label: one.id, detail: one.state.label })),
         });
-  if (id === undefined) throw new Error('no gateway was selected');
   const left = await leftGateway(scope, id);
   const container = left.deployed.facts.containers.find((one) => serviceOf(one) === left.service);
   if (container?.state !== 'running')
