@@ -95,7 +95,7 @@ describe('remove', () => {
   });
 });
 
-test('an anonymous volume is told by its name or by its place on the disk', () => {
+test('an anonymous volume is recognised by its name or by its path on the disk', () => {
   expect(anonymousVolume(unnamed)).toBe(unnamed);
   expect(anonymousVolume(`/var/lib/docker/volumes/${unnamed}/_data`)).toBe(unnamed);
   expect(anonymousVolume('settings')).toBeUndefined();

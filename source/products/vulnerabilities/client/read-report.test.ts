@@ -270,7 +270,7 @@ describe('what is no report', () => {
   test.each([
     ['broken JSON', '{\n  "Results": [}\n', { line: 2, column: 15 }, /invalid JSON/],
     ['JSON that ends too early', '{"Results": [', { line: 1, column: 14 }, /invalid JSON/],
-    ['JSON of somebody else', '{"hello": 1}', { line: 1, column: 1 }, /its format is unknown/],
+    ['JSON of another program', '{"hello": 1}', { line: 1, column: 1 }, /its format is unknown/],
     ['XML', '<report/>', { line: 1, column: 1 }, /XML/],
     ['nothing', '  \n', { line: 1, column: 1 }, /empty/],
   ])('%s', async (_, text, position, why) => {
