@@ -15,7 +15,7 @@ export async function ask(
   path = '',
   options: { method?: string; headers?: Record<string, string>; body?: string; limitMs?: number } = {},
 ): Promise<Answer> {
-  const { method = 'GET', headers = {}, body, limitMs = 20_000 } = options;
+  const { method = 'GET', headers = {}, body, limitMs = 60_000 } = options;
   return await new Promise((resolve, reject) => {
     const common = { method, headers, signal: AbortSignal.timeout(limitMs) };
     const receive = (answer: import('node:http').IncomingMessage): void => {
