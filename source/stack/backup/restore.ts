@@ -57,7 +57,9 @@ export function planRestore(backup: BackupFacts, now: BackupPlan): RestorePlan {
     const planned =
       now.items.find(({ id, volume }) => id === saved.id && volume === saved.volume) ??
       now.items.find(({ volume }) => volume === saved.volume);
-    if (!planned) homeless.push(`${saved.volume}: no container on this host uses this volume.`);
+    const omitted = now.skipped.find(({ volume }) => volume === saved.volume);
+    if (!planned)
+      homeless.push(`${saved.volume}: ${omitted ? `omitted now (${cleanLine(omitted.why)})` : 'no container on this host uses this volume'}.`);
     else if ((planned.method === 'dump') !== (saved.method === 'dump'))
       homeless.push(`${saved.volume}: it was saved with a different method than the current one.`);
     else items.push({ saved, planned });
@@ -293,17 +295,18 @@ export async function undoRestore(
       }
   } catch (thrown) {
     grant.signal.throwIfAborted();
-    throw new Fault(
-      'failed.restoreHalf',
-      `The previous data of ${cleanLine(record.component)} is kept, but could not be restored: ${messageOf(thrown)}`,
-      'The containers stay stopped. Fix the cause, then run: quarterdeck recover --undo',
-      { cause: thrown },
-    );
+    const name = cleanLine(record.component);
+    const [problem, how] =
+      record.state === 'replaced'
+        ? [`The data of ${name} is restored, but the previous data could not be deleted`, 'finish']
+        : [`The previous data of ${name} is kept, but could not be restored`, 'undo'];
+    const remedy = `The containers stay stopped. Fix the cause, then run: quarterdeck recover --${how}`;
+    throw new Fault('failed.restoreHalf', `${problem}: ${messageOf(thrown)}`, remedy, { cause: thrown });
   }
   const [failure] = await restart(engine, grant, record.halted);
   if (failure) {
     const message = `${cleanLine(failure.container.name)} could not be restarted: ${failure.reason}`;
-    throw new Fault('failed.stillStopped', message, `Start the component by hand: quarterdeck start ${cleanLine(record.component)}`);
+    throw new Fault('failed.stillStopped', message, 'Check the log of the container, then run: quarterdeck recover');
   }
   await removeRestore(grant, host, stackFolder, record);
 }
@@ -335,7 +338,9 @@ function restoreOpen(record: RestoreRecord, atWork: boolean): Fault {
       'Wait until the restore is complete.',
     );
   const message = `${cleanLine(record.component)}: ${restoreSentence(record)}`;
-  return new Fault('refused.unfinished', message, 'Restore the previous data, or run the restore again: quarterdeck recover');
+  const replaced = record.state === 'replaced';
+  const remedy = replaced ? 'Finish the restore' : 'Restore the previous data, or run the restore again';
+  return new Fault('refused.unfinished', message, `${remedy}: quarterdeck recover`);
 }
 
 export async function settleRestore(grant: Grant, plan: RestorePlan, run: RestoreRun): Promise<void> {

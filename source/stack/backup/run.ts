@@ -165,7 +165,7 @@ async function saveProject(grant: Grant, folder: BackupFolder, project: string, 
   const parts: string[] = [];
   for (const part of projectParts) if (await host.files.facts(posix.join(project, part), grant.signal)) parts.push(part);
   const script = 'umask 077; out=$1; shift; exec tar -cf "$out" "$@"';
-  await runThere(grant, host, ['sh', '-c', script, 'sh', posix.join(folder.folder, 'project.tar'), '-C', project, ...parts]);
+  await runThere(grant, host, ['sh', '-c', script, 'sh', posix.join(folder.folder, 'project.tar'), '-C', project, ...parts], folder.folder);
   return sumOf(folder, 'project.tar', grant.signal);
 }
 
