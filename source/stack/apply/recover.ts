@@ -193,7 +193,7 @@ async function pinImages(grant: Grant, engine: Engine, plan: Plan, compose: stri
     if (now && bare(now.id) === bare(before.id)) continue;
     if (!(await engine.image(before.id, grant.signal))) {
       if (before.digest === undefined) {
-        const message = `The previous image of ${name} (${plan.component}) is no longer on this host and did not come from a registry.`;
+        const message = `The previous image of ${name} (${plan.component}) is no longer on this host, and no registry is known to have it.`;
         throw new Fault('refused.imageGone', message, 'Restore a backup instead.');
       }
       await pullImages(grant, engine, [before.digest], tell);

@@ -34,7 +34,8 @@ export function* checkExposure({ plan, entry }: PreflightContext): Iterable<Find
       yield blocking(id, `${message} without TLS, so passwords could be read in transit.`, advice, { rule: 'R9', remedy });
     } else {
       const advice = 'Publish a port only if it must be reachable from the network.';
-      yield warning(id, `${message}; it is meant for loopback only.`, advice, { rule: 'R7', remedy });
+      const why = annotated ? '; it is meant for loopback only' : ', and the catalog does not list it';
+      yield warning(id, `${message}${why}.`, advice, { rule: 'R7', remedy });
     }
   }
 }

@@ -30,7 +30,7 @@ export async function* checkConfigFile({ plan, entry }: PreflightContext): Async
   yield finding(
     'config-file',
     `${configFile.path} would be invalid at line ${line}${field === '' ? '' : `, ${field}`}: ${message}${more}`,
-    remedy === '' ? 'Change the settings from which the file is rendered.' : remedy,
+    remedy || (file.edited ? 'Correct the file.' : 'Change the settings from which the file is rendered.'),
     { rule },
   );
 }

@@ -96,7 +96,7 @@ export async function* checkImages(context: PreflightContext): AsyncIterable<Fin
     } else if (found && (engineNames[found] ?? found) !== own) {
       const message = `The image ${cleanLine(image)} on this host is for ${cleanLine(found)}, but the host is ${cleanLine(own)}.`;
       yield warning(`architecture:${name}`, message, 'The image runs slowly in an emulator, or not at all. Pull the image for this host.');
-    } else if (annotation?.architectures && !annotation.architectures.includes(own)) {
+    } else if (!found && annotation?.architectures && !annotation.architectures.includes(own)) {
       const message = `${cleanLine(image)} is built for ${annotation.architectures.join(' and ')}, but the host is ${cleanLine(own)}.`;
       yield blocking(`architecture:${name}`, message, 'Deploy the component on another host.');
     }

@@ -48,14 +48,15 @@ export function* checkHostNetwork({ facts, services, entry, composeTool }: Prefl
 
 /** Podman leaves health checks to systemd timers; without systemd compose waits for a container until its limit. */
 export async function* checkHealthChecks({ facts, host, services, composeTool, signal }: PreflightContext): AsyncIterable<Finding> {
-  // podman-compose 1.0 does not wait for conditions.
-  if (facts.kind !== 'podman' || composeTool?.kind !== 'docker-compose') return;
+  // podman-compose waits for conditions since 1.3 (containers/podman-compose#1082).
+  const waits = composeTool?.kind === 'docker-compose' || /^(?:1\.(?:[3-9]|\d\d)|[2-9])/.test(composeTool?.version ?? '');
+  if (facts.kind !== 'podman' || !waits) return;
   const awaited = [...new Set(services.flatMap(({ awaits }) => awaits))];
   if (awaited.length === 0 || (await host.files.facts('/run/systemd/system', signal))) return;
   yield blocking(
     'health-checks',
     `Podman runs health checks with systemd, which this host does not have, so ${awaited.join(', ')} would never become healthy.`,
-    'Boot the host with systemd, or use podman-compose, which does not wait for health checks.',
+    'Boot the host with systemd, or use podman-compose 1.0 to 1.2, which does not wait for health checks.',
   );
 }
 

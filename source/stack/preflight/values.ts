@@ -85,7 +85,7 @@ export function* checkSetupOnly(context: PreflightContext): Iterable<Finding> {
     const finding = exposed ? blocking : warning;
     yield finding(
       `setup-only:${variable}`,
-      `"${field.name}" is ${value}, which is for setup only${exposed ? ', and the component can be reached publicly' : ''}.`,
+      `"${field.name}" is ${value}, which is for setup only${exposed ? ', and the component can be reached from other machines' : ''}.`,
       better === undefined ? 'Choose another value.' : `Use ${better}.`,
       { rule: 'R23', remedy: setTo(variable, better) },
     );
@@ -103,7 +103,7 @@ export function* checkMtu({ entry, values }: PreflightContext): Iterable<Finding
     if (!/(?:^|[^a-z])mtu$/i.test(name) || !(value > tunnelMtu)) continue;
     yield warning(
       `mtu:${name}`,
-      `"${name}" is ${value}. With the tunnel header, large packets exceed the usual 1500 bytes and are dropped.`,
+      `"${name}" is ${value}. With the tunnel header, large packets can exceed the usual 1500 bytes, and are then dropped.`,
       `Use ${tunnelMtu}, or less if the path has a smaller MTU, or clamp the MSS.`,
       { rule: 'R77', remedy: setTo(variableOf(entry, name), String(tunnelMtu)) },
     );
