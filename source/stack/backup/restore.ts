@@ -8,6 +8,7 @@ import type { Grant } from '../../grants/grant.ts';
 import type { Host } from '../../hosts/host.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { bytesText } from '../../text/quantities.ts';
+import { lockedFault } from '../apply/faults.ts';
 import { failureOf, finished, readStream, writeStream } from './files.ts';
 import type { BackedUpItem, BackupManifest } from './manifest.ts';
 import { type BackupContainer, type BackupFacts, type BackupPlan, type PlannedItem, stampOf } from './model.ts';
@@ -57,9 +58,9 @@ export function planRestore(backup: BackupFacts, now: BackupPlan): RestorePlan {
     const planned =
       now.items.find(({ id, volume }) => id === saved.id && volume === saved.volume) ??
       now.items.find(({ volume }) => volume === saved.volume);
-    const omitted = now.skipped.find(({ volume }) => volume === saved.volume);
-    if (!planned)
-      homeless.push(`${saved.volume}: ${omitted ? `omitted now (${cleanLine(omitted.why)})` : 'no container on this host uses this volume'}.`);
+    const omitted = now.skipped.find(({ volume }) => volume === saved.volume)?.why;
+    const why = omitted === undefined ? 'no container on this host uses this volume' : `omitted now (${cleanLine(omitted)})`;
+    if (!planned) homeless.push(`${saved.volume}: ${why}.`);
     else if ((planned.method === 'dump') !== (saved.method === 'dump'))
       homeless.push(`${saved.volume}: it was saved with a different method than the current one.`);
     else items.push({ saved, planned });
@@ -192,11 +193,9 @@ async function throwIfFull(doors: readonly { item: RestoreItem; door: VolumeDoor
   }
   for (const { neededBytes, freeBytes, volumes } of needs.values()) {
     if (neededBytes <= freeBytes) continue;
-    throw new Fault(
-      'refused.diskFull',
-      `Not enough free space to restore ${volumes.map((volume) => cleanLine(volume)).join(', ')}: ${bytesText(neededBytes)} is required in addition to the current data, but only ${bytesText(freeBytes)} is free.`,
-      'Nothing was changed. Free some space on that disk, then run the same restore again.',
-    );
+    const names = volumes.map((volume) => cleanLine(volume)).join(', ');
+    const message = `Not enough free space to restore ${names}: ${bytesText(neededBytes)} is required in addition to the current data, but only ${bytesText(freeBytes)} is free.`;
+    throw new Fault('refused.diskFull', message, 'Nothing was changed. Free some space on that disk, then run the same restore again.');
   }
 }
 
@@ -295,13 +294,11 @@ export async function undoRestore(
       }
   } catch (thrown) {
     grant.signal.throwIfAborted();
-    const name = cleanLine(record.component);
-    const [problem, how] =
-      record.state === 'replaced'
-        ? [`The data of ${name} is restored, but the previous data could not be deleted`, 'finish']
-        : [`The previous data of ${name} is kept, but could not be restored`, 'undo'];
-    const remedy = `The containers stay stopped. Fix the cause, then run: quarterdeck recover --${how}`;
-    throw new Fault('failed.restoreHalf', `${problem}: ${messageOf(thrown)}`, remedy, { cause: thrown });
+    const done = record.state === 'replaced';
+    const what = done ? 'is no longer needed, but could not be deleted' : 'is kept, but could not be restored';
+    const message = `The previous data of ${cleanLine(record.component)} ${what}: ${messageOf(thrown)}`;
+    const remedy = `The containers stay stopped. Fix the cause, then run: quarterdeck recover --${done ? 'finish' : 'undo'}`;
+    throw new Fault('failed.restoreHalf', message, remedy, { cause: thrown });
   }
   const [failure] = await restart(engine, grant, record.halted);
   if (failure) {
@@ -332,11 +329,7 @@ export async function refuseDuringRestore(host: Host, stackFolder: string, of: O
 
 function restoreOpen(record: RestoreRecord, atWork: boolean): Fault {
   if (atWork)
-    return new Fault(
-      'refused.locked',
-      `${record.by} has been restoring ${cleanLine(record.component)} since ${record.startedAt}.`,
-      'Wait until the restore is complete.',
-    );
+    return lockedFault({ by: record.by, since: record.startedAt, run: `restore-${record.component}` });
   const message = `${cleanLine(record.component)}: ${restoreSentence(record)}`;
   const replaced = record.state === 'replaced';
   const remedy = replaced ? 'Finish the restore' : 'Restore the previous data, or run the restore again';
@@ -366,11 +359,8 @@ async function takeDump(
   if (program.stdin) await pipeline(content, program.stdin, { signal: grant.signal }).catch(() => grant.signal.throwIfAborted());
   const { exitCode, stderr } = await program.ended;
   if (exitCode === 0) return;
-  throw new Fault(
-    'failed.restore',
-    `${container.name} rejected the dump: ${failureOf({ exitCode, stderr })}.`,
-    'Check the log of the container, then run the same restore again.',
-  );
+  const message = `${container.name} rejected the dump: ${failureOf({ exitCode, stderr })}.`;
+  throw new Fault('failed.restore', message, 'Check the log of the container, then run the same restore again.');
 }
 
 /** Starts a container and waits until it runs, and is healthy if it has a health check. */

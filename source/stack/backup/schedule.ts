@@ -86,7 +86,8 @@ export async function writeSchedule(grant: Grant, host: Host, unit: ScheduleUnit
   await host.files.makeFolder(grant, unit.folder, { mode: 0o755 });
   await host.files.write(grant, posix.join(unit.folder, `${unit.name}.service`), Buffer.from(service), { mode: 0o644 });
   await host.files.write(grant, posix.join(unit.folder, `${unit.name}.timer`), Buffer.from(timer), { mode: 0o644 });
-  const remedy = `The unit files were written. Check "${systemctlText(unit, 'status')}", or remove the files: quarterdeck backup unschedule`;
+  const check = systemctlText(unit, 'status');
+  const remedy = `The unit files were written. Check "${check}", or remove the files: quarterdeck backup unschedule`;
   await systemctl(grant, host, unit, ['daemon-reload'], remedy);
   await systemctl(grant, host, unit, ['enable', '--now', `${unit.name}.timer`], remedy);
 }

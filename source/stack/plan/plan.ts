@@ -106,7 +106,8 @@ function planFiles(request: PlanRequest) {
       ...((edited[path] !== undefined || (isOwned && path !== '.env' && !fresh)) && { edited: true }),
     });
     if (edited[path] !== undefined || !record || !isOwned) return;
-    const kept = before === after ? 'The edits are kept' : fresh && path !== '.env' ? 'The edits are discarded' : 'Only the required lines are changed';
+    const changed = fresh && path !== '.env' ? 'The edits are discarded' : 'Only the required lines are changed';
+    const kept = before === after ? 'The edits are kept' : changed;
     notes.push(`${id}/${path} was edited by hand. ${kept}.`);
   };
   add('compose.yaml', deployment?.compose, rendered.compose);

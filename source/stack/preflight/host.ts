@@ -58,12 +58,10 @@ export async function* checkMemory(context: PreflightContext): AsyncIterable<Fin
   for (const model of modelsOf(entry, values)) {
     const size = modelSize(model);
     if (size === undefined || memoryBytes >= modelMemoryBytes(size)) continue;
-    yield warning(
-      'memory:model',
-      `The model ${cleanLine(model)} requires about ${bytesText(modelMemoryBytes(size))} of memory; the host has ${bytesText(memoryBytes)}.`,
-      'Use a smaller model: 7B requires about 8 GB, 13B about 16 GB, 70B about 40 GB.',
-      { rule: 'R78' },
-    );
+    const needed = bytesText(modelMemoryBytes(size));
+    const message = `The model ${cleanLine(model)} requires about ${needed} of memory; the host has ${bytesText(memoryBytes)}.`;
+    const advice = 'Use a smaller model: 7B requires about 8 GB, 13B about 16 GB, 70B about 40 GB.';
+    yield warning('memory:model', message, advice, { rule: 'R78' });
   }
 }
 
@@ -148,12 +146,9 @@ async function nameFinding(context: PreflightContext, name: string, id: string):
       { rule: 'R10' },
     );
   if (found.some((address) => addresses.includes(address))) return undefined;
-  return warning(
-    id,
-    `${site} points to ${cleanLine(found.slice(0, 3).join(', '))}, which is not an address of this host.`,
-    'This is correct if a router forwards ports 80 and 443 to this host; otherwise fix the DNS entry.',
-    { rule: 'R10' },
-  );
+  const message = `${site} points to ${cleanLine(found.slice(0, 3).join(', '))}, which is not an address of this host.`;
+  const advice = 'This is correct if a router forwards ports 80 and 443 to this host; otherwise fix the DNS entry.';
+  return warning(id, message, advice, { rule: 'R10' });
 }
 
 /** Converts `512MB` or `4GB` to bytes. */

@@ -53,11 +53,9 @@ export async function* checkHealthChecks({ facts, host, services, composeTool, s
   if (facts.kind !== 'podman' || !waits) return;
   const awaited = [...new Set(services.flatMap(({ awaits }) => awaits))];
   if (awaited.length === 0 || (await host.files.facts('/run/systemd/system', signal))) return;
-  yield blocking(
-    'health-checks',
-    `Podman runs health checks with systemd, which this host does not have, so ${awaited.join(', ')} would never become healthy.`,
-    'Boot the host with systemd, or use podman-compose 1.0 to 1.2, which does not wait for health checks.',
-  );
+  const message = `Podman runs health checks with systemd, which this host does not have, so ${awaited.join(', ')} would never become healthy.`;
+  const advice = 'Boot the host with systemd, or use podman-compose 1.0 to 1.2, which does not wait for health checks.';
+  yield blocking('health-checks', message, advice);
 }
 
 /** Docker's daemon restarts containers after a boot; Podman has no daemon, and leaves that to a systemd service (R5). */
@@ -85,12 +83,10 @@ async function restartFinding({ facts, hostFacts, host, signal }: PreflightConte
       { rule: 'R5', remedy: { kind: 'run', label: 'Enable podman-restart', argv: [...systemctl, 'enable', unit] } },
     );
   if (/unless-stopped|should-start-on-boot|needs-restart/.test(output)) return undefined;
-  return warning(
-    'restart-policy',
-    'The podman-restart service of this Podman version starts only containers with the restart policy always, but these containers have unless-stopped.',
-    `Add --filter restart-policy=unless-stopped to its ExecStart: systemctl ${flag}edit ${unit}`,
-    { rule: 'R5' },
-  );
+  const message =
+    'The podman-restart service of this Podman version starts only containers with the restart policy always, but these containers have unless-stopped.';
+  const advice = `Add --filter restart-policy=unless-stopped to its ExecStart: systemctl ${flag}edit ${unit}`;
+  return warning('restart-policy', message, advice, { rule: 'R5' });
 }
 
 async function lingerFinding({ facts, hostFacts, host, signal }: PreflightContext): Promise<Finding | undefined> {
@@ -99,12 +95,9 @@ async function lingerFinding({ facts, hostFacts, host, signal }: PreflightContex
   const { stdout, exitCode } = await run(host, ['loginctl', 'show-user', String(uid), '-p', 'Linger'], signal, 900);
   // systemd does not know a user without a session: then lingering is off too.
   if (exitCode === 0 && /^Linger=yes/m.test(text(stdout))) return undefined;
-  return warning(
-    'linger',
-    'Containers of this user stop when the user logs out, and do not start with the host, because lingering is disabled.',
-    'Enable lingering: loginctl enable-linger',
-    { rule: 'R5', remedy: { kind: 'run', label: 'Enable lingering', argv: ['loginctl', 'enable-linger'] } },
-  );
+  const message = 'Containers of this user stop when the user logs out, and do not start with the host, because lingering is disabled.';
+  const remedy: Finding['remedy'] = { kind: 'run', label: 'Enable lingering', argv: ['loginctl', 'enable-linger'] };
+  return warning('linger', message, 'Enable lingering: loginctl enable-linger', { rule: 'R5', remedy });
 }
 
 const enforceFile = '/sys/fs/selinux/enforce';
