@@ -201,6 +201,8 @@ describe('the name of the site', () => {
   it.each([
     ['192.168.1.5 STREAM nas.lan\n', []],
     ['10.9.9.9 STREAM x\n', ['warning dns']],
+    // Debian's name for the machine itself.
+    ['127.0.1.1 STREAM x\n', []],
     [2, ['warning dns']],
     [new Promise<never>(() => {}), ['warning unknown:dns']],
   ])('answered with %j', async (answer, expected) => {

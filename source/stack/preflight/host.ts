@@ -1,6 +1,7 @@
 import { parseImage } from '../../catalog/images.ts';
 import { limited } from '../../faults/waits.ts';
 import { cleanLine } from '../../text/clean.ts';
+import { isLoopback } from '../../text/loopback.ts';
 import { bytesText } from '../../text/quantities.ts';
 import { blocking, type Finding, setTo, warning } from '../finding.ts';
 import { run, text } from '../free-space.ts';
@@ -145,7 +146,7 @@ async function nameFinding(context: PreflightContext, name: string, id: string):
       `Add ${site} to your DNS or hosts file, with an address of this host.`,
       { rule: 'R10' },
     );
-  if (found.some((address) => addresses.includes(address))) return undefined;
+  if (found.some((address) => isLoopback(address) || addresses.includes(address))) return undefined;
   const message = `${site} points to ${cleanLine(found.slice(0, 3).join(', '))}, which is not an address of this host.`;
   const advice = 'This is correct if a router forwards ports 80 and 443 to this host; otherwise fix the DNS entry.';
   return warning(id, message, advice, { rule: 'R10' });
