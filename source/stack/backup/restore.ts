@@ -319,12 +319,9 @@ export async function refuseDuringRestore(host: Host, stackFolder: string, of: O
   const [open] = await restoresOf(host, stackFolder, of, signal);
   if (open) throw restoreOpen(open, await isRestoring(host, stackFolder, signal));
   const [damagedRestore] = await findDamagedRestores(host, stackFolder, signal, of.component);
-  if (damagedRestore !== undefined)
-    throw new Fault(
-      'refused.unfinished',
-      `A restore of ${cleanLine(of.component)} was interrupted, and its journal is damaged: ${cleanLine(damagedRestore)}.`,
-      'The data may be inconsistent. Check the data, then move that folder elsewhere.',
-    );
+  if (damagedRestore === undefined) return;
+  const message = `A restore of ${cleanLine(of.component)} was interrupted, and its journal is damaged: ${cleanLine(damagedRestore)}.`;
+  throw new Fault('refused.unfinished', message, 'The data may be inconsistent. Check the data, then move that folder elsewhere.');
 }
 
 function restoreOpen(record: RestoreRecord, atWork: boolean): Fault {

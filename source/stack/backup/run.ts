@@ -149,13 +149,10 @@ async function saveDump(
   const program = await run.engine.writer(grant).execStream(item.container.id, item.dump ?? []);
   const saved = await writeStream(grant, folder, file, program.stdout, pace);
   const { exitCode, stderr } = await program.ended;
-  if (exitCode !== 0 || saved.contentBytes === 0)
-    throw new Fault(
-      'failed.dump',
-      `The dump of ${item.id} failed in ${item.container.name}: ${lastLine(stderr) || (exitCode === 0 ? 'it is empty' : `exit code ${exitCode}`)}.`,
-      `Check the log: quarterdeck logs ${run.plan.component}`,
-    );
-  return saved;
+  if (exitCode === 0 && saved.contentBytes > 0) return saved;
+  const why = lastLine(stderr) || (exitCode === 0 ? 'it is empty' : `exit code ${exitCode}`);
+  const message = `The dump of ${item.id} failed in ${item.container.name}: ${why}.`;
+  throw new Fault('failed.dump', message, `Check the log: quarterdeck logs ${run.plan.component}`);
 }
 
 /** Parts of the component's folder that define it: any other mounted folder is a volume of its own. */

@@ -124,10 +124,8 @@ export async function* checkLabels({ facts, host, plan, entry, services, signal 
       return label.includes(':') && !forContainers.test(`${label}:`) ? [path.join(' ')] : [];
     });
   if (shut.length === 0) return;
-  yield warning(
-    'selinux',
-    `SELinux is enforcing on this host, but ${cleanLine(shut.join(' and '))} ${shut.length === 1 ? 'is' : 'are'} not labelled for containers, so Podman containers cannot read ${shut.length === 1 ? 'it' : 'them'}.`,
-    `As root on the host: chcon -R -t container_file_t ${cleanLine(shellCommand(shut))}. To keep the labels after a relabelling, also run semanage fcontext.`,
-    { rule: 'R13' },
-  );
+  const [are, them] = shut.length === 1 ? ['is', 'it'] : ['are', 'them'];
+  const message = `SELinux is enforcing on this host, but ${cleanLine(shut.join(' and '))} ${are} not labelled for containers, so Podman containers cannot read ${them}.`;
+  const advice = `As root on the host: chcon -R -t container_file_t ${cleanLine(shellCommand(shut))}. To keep the labels after a relabelling, also run semanage fcontext.`;
+  yield warning('selinux', message, advice, { rule: 'R13' });
 }
