@@ -30,7 +30,7 @@ export interface PolicySurroundings {
 
 /** Template of a new policy. Its comments contain what an operator has to know. */
 export const policyTemplate = `// Without acls and grants, every node can reach every other node. Once a rule exists, traffic that no rule accepts is denied.
-// User names end with @. Comments and trailing commas are allowed.
+// From Headscale 0.26 on, user names end with @. Comments and trailing commas are allowed.
 {
   "groups": {
     // "group:family": ["ann@", "ben@"],

@@ -74,7 +74,7 @@ export async function finished(program: PipedProgram, what: string): Promise<voi
   const outcome = await program.ended;
   if (outcome.exitCode === 0) return;
   const message = `${what} could not be read completely: ${failureOf(outcome)}.`;
-  throw new Fault('failed.backup', message, 'Check the disk, then verify the backup: quarterdeck backup verify.');
+  throw new Fault('failed.backup', message, 'Check the disk, then verify the backup: quarterdeck backup verify COMPONENT');
 }
 
 /** Runs a program that writes to `where` on the host. Throws its own error message if it fails. */
