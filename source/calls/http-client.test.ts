@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { createServer as createPlainServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import { createServer as createSocketServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
+import { createServer as createSocketServer } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import { selfSigned } from '../../test/doubles/self-signed.ts';
 import { openLocalHost } from '../hosts/local-host.ts';

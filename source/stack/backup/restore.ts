@@ -294,11 +294,7 @@ export async function undoRestore(
       }
   } catch (thrown) {
     grant.signal.throwIfAborted();
-    const done = record.state === 'replaced';
-    const what = done ? 'is no longer needed, but could not be deleted' : 'is kept, but could not be restored';
-    const message = `The previous data of ${cleanLine(record.component)} ${what}: ${messageOf(thrown)}`;
-    const remedy = `The containers stay stopped. Fix the cause, then run: quarterdeck recover --${done ? 'finish' : 'undo'}`;
-    throw new Fault('failed.restoreHalf', message, remedy, { cause: thrown });
+    throw restoreHalf(record, thrown);
   }
   const [failure] = await restart(engine, grant, record.halted);
   if (failure) {
@@ -306,6 +302,14 @@ export async function undoRestore(
     throw new Fault('failed.stillStopped', message, 'Check the log of the container, then run: quarterdeck recover');
   }
   await removeRestore(grant, host, stackFolder, record);
+}
+
+function restoreHalf({ component, state }: RestoreRecord, cause: unknown): Fault {
+  const done = state === 'replaced';
+  const what = done ? 'is no longer needed, but could not be deleted' : 'is kept, but could not be restored';
+  const message = `The previous data of ${cleanLine(component)} ${what}: ${messageOf(cause)}`;
+  const remedy = `The containers stay stopped. Fix the cause, then run: quarterdeck recover --${done ? 'finish' : 'undo'}`;
+  return new Fault('failed.restoreHalf', message, remedy, { cause });
 }
 
 type OfComponent = Pick<RestoreRecord, 'component' | 'project'>;
@@ -325,8 +329,7 @@ export async function refuseDuringRestore(host: Host, stackFolder: string, of: O
 }
 
 function restoreOpen(record: RestoreRecord, atWork: boolean): Fault {
-  if (atWork)
-    return lockedFault({ by: record.by, since: record.startedAt, run: `restore-${record.component}` });
+  if (atWork) return lockedFault({ by: record.by, since: record.startedAt, run: `restore-${record.component}` });
   const message = `${cleanLine(record.component)}: ${restoreSentence(record)}`;
   const replaced = record.state === 'replaced';
   const remedy = replaced ? 'Finish the restore' : 'Restore the previous data, or run the restore again';

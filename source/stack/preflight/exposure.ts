@@ -34,11 +34,12 @@ export function* checkExposure({ plan, entry }: PreflightContext): Iterable<Find
       yield blocking(id, `${message} without TLS, so passwords could be read in transit.`, advice, { rule: 'R9', remedy });
     } else {
       const advice = 'Publish a port only if it must be reachable from the network.';
-      const why = annotated ? '; it is meant for loopback only' : ', and the catalog does not list it';
-      yield warning(id, `${message}${why}.`, advice, { rule: 'R7', remedy });
+      yield warning(id, `${message}${whyNarrow(annotated)}.`, advice, { rule: 'R7', remedy });
     }
   }
 }
+
+const whyNarrow = (listed: CatalogPort | undefined) => (listed ? '; it is meant for loopback only' : ', and the catalog does not list it');
 
 export function* checkHttps({ plan, entry }: PreflightContext): Iterable<Finding> {
   if (!needsHttps(entry) || plan.site !== '') return;
