@@ -266,7 +266,7 @@ describe('ways between stages (R14, R15, R55)', () => {
     const service = serviceView('torrent-client', {
       main: true,
       containerId: 'id-of-torrent-client',
-      cutOff: { why: 'the container whose network it used no longer exists.', stale: true },
+      cutOff: { why: 'the container whose network it used no longer exists', stale: true },
     });
     const chain = await look({ ...sound, 'torrent-client': { ...routed, view: { services: [service] } } });
     expect(reported(chain)[0]).toBe('error download: torrent-client has no network: the container whose network it used no longer exists.');
