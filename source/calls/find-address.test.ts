@@ -6,6 +6,7 @@ import { gatewaysOf } from '../engine/network-owners.ts';
 import type { Host } from '../hosts/host.ts';
 import type { CallTarget } from './call.ts';
 import { findAddress } from './find-address.ts';
+import { httpEndpointOf } from './http-client.ts';
 
 const port = (more: Partial<CatalogPort> = {}): CatalogPort => ({
   name: 'web',
@@ -44,6 +45,15 @@ const facts = (more: Partial<EngineFacts> = {}): EngineFacts => ({
   rootless: false,
   operatingSystem: 'Debian',
   ...more,
+});
+
+it.each([
+  ['running', /^Publish the port/],
+  ['exited', /^Start it: quarterdeck start app$/],
+] as const)('a service that is %s gets a remedy that helps', (state, remedy) => {
+  expect(() => httpEndpointOf(target({ state, ports: [] }), 'web')).toThrowError(
+    expect.objectContaining({ code: 'unreachable.component', remedy: expect.stringMatching(remedy) }),
+  );
 });
 
 describe('findAddress', () => {

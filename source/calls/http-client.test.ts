@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer as createPlainServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { createServer as createSocketServer } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import { selfSigned } from '../../test/doubles/self-signed.ts';
 import { openLocalHost } from '../hosts/local-host.ts';
@@ -59,6 +60,18 @@ test('a certificate is checked, except on loopback where no other can answer and
   expect((await ask({ ...remote, trust: { ca: selfSigned.cert, serverName: 'test' } })).text).toBe('hello');
   expect((await ask({ ...remote, trust: { unchecked: true } })).text).toBe('hello');
   for (const to of [remote, { ...own, trust: {} }]) await expect(ask(to)).rejects.toMatchObject({ code: 'unreachable.component' });
+});
+
+test('a server that refuses the connection with a TLS alert uses TLS all the same', async () => {
+  const alert = Buffer.from([0x15, 0x03, 0x03, 0x00, 0x02, 0x02, 0x28]);
+  const sockets = createSocketServer((socket) => socket.on('error', () => undefined).once('data', () => socket.end(alert)));
+  await once(sockets.listen(0, '127.0.0.1'), 'listening');
+  const { port } = sockets.address() as AddressInfo;
+  const to: HttpEndpoint = { host, address: { host: '127.0.0.1', port, near: true }, tls: true, shown: 'notes' };
+  await expect(new HttpClient(to, open).send({ method: 'GET', path: '/' }, signal)).rejects.toMatchObject({
+    message: 'notes does not respond: the server refused the TLS connection.',
+  });
+  sockets.close();
 });
 
 test('an answer ends at the limit, and half a JSON is none', async () => {

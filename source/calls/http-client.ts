@@ -94,7 +94,11 @@ function silence({ code, who, remedy }: { code: Fault['code']; who: string; reme
 export function httpEndpointOf(target: CallTarget, portName: string): HttpEndpoint {
   const id = target.name ?? target.entry.id;
   const address = findAddress(target, portName);
-  if (typeof address === 'string') throw new Fault('unreachable.component', address, `Start it: quarterdeck start ${id}`);
+  if (typeof address === 'string') {
+    const runs = target.entry.ports.some(({ name, service }) => name === portName && target.containers.get(service)?.state === 'running');
+    const remedy = runs ? 'Publish the port on 127.0.0.1 in the compose file.' : `Start it: quarterdeck start ${id}`;
+    throw new Fault('unreachable.component', address, remedy);
+  }
   return {
     host: target.host,
     address,

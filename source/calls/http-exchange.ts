@@ -177,6 +177,8 @@ function readable(error: Error, tls: boolean): Error {
   if (code.startsWith('HPE_')) return said('the server does not use HTTP');
   if (code === 'ECONNRESET' || code === 'EPIPE' || /socket hang up/.test(error.message))
     return said('the connection was closed without a response');
+  const isAlert = /^(?:EPROTO|ERR_SSL)/.test(code) && /alert/i.test(code + error.message);
+  if (isAlert) return said('the server refused the TLS connection');
   if (code === 'EPROTO' || code.startsWith('ERR_SSL') || (tls && /wrong version number/.test(error.message)))
     return said('the server does not use TLS');
   if (code === 'DEPTH_ZERO_SELF_SIGNED_CERT' || code === 'UNABLE_TO_VERIFY_LEAF_SIGNATURE' || code === 'SELF_SIGNED_CERT_IN_CHAIN')

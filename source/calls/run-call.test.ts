@@ -529,7 +529,7 @@ describe('tcp, file and engine calls', () => {
     const empty = await serveRaw((socket) => socket.destroy());
     expect(await ask(target(empty), call({ tcp: { port: 'web' } }))).toMatchObject({
       ok: false,
-      failure: expect.stringContaining('nothing is listening in the container'),
+      failure: expect.stringContaining('the program in the container may not be listening'),
     });
   });
 

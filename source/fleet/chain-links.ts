@@ -25,9 +25,10 @@ export function connectionsBetween(earlier: readonly Reached[], later: readonly 
   return later.flatMap((to) => {
     const apart = earlier.filter((from) => from.component.key !== to.component.key && !canMeet(from, to, both)).map(({ id }) => id);
     if (apart.length === 0) return [];
+    const what = both ? 'connect in both directions with' : 'reach';
     return found(
       'warning',
-      `${namesText(apart)} cannot reach ${to.id}, because they share no network and containers cannot reach ports that are published on loopback.`,
+      `${namesText(apart)} cannot ${what} ${to.id}, because they share no network and containers cannot reach ports that are published on loopback.`,
       to.front
         ? `Connect both to one network: run quarterdeck edit ${apart[0]} and add a network of ${to.front.component.id} as external.`
         : `Redeploy both to connect them to one network: quarterdeck deploy ${to.id}, then quarterdeck deploy ${apart[0]}.`,

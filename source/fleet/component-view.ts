@@ -133,7 +133,7 @@ function serviceOf(
   const state = serviceState(facts, history, nowMs, { oneShot: known?.oneShot ?? false });
   const cutOff = engineReachable ? cutOffOf(container, detail, context) : undefined;
   const halted = state.state === 'stopped' || state.state === 'paused' ? context.haltedFor?.(container.id) : undefined;
-  const haltedDetail = `stopped for a ${halted?.flow} by ${halted?.by}; it is started again afterwards (if the ${halted?.flow} was interrupted: quarterdeck recover)`;
+  const haltedDetail = `${state.state} for a ${halted?.flow} by ${halted?.by}; it runs again afterwards (if the ${halted?.flow} was interrupted: quarterdeck recover)`;
   const explained = halted ? { ...state, severity: 'warning' as const, detail: haltedDetail } : state;
   const shown = engineReachable ? explained : away(state.state, state.detail);
   const verdictMs = shown.state === 'starting' ? verdictOf(detail) : undefined;

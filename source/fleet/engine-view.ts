@@ -28,7 +28,7 @@ export function toEngineView(watch: EngineWatch, connection: ConnectionView | un
 
 /** Returns the fault of an engine that is not connected. */
 export function disconnectedFault(name: string, { code, message, remedy, cause }: Partial<LinkView> = {}): Fault {
-  const missing = 'Start the engine; the connection is restored automatically.';
+  const missing = 'Start the engine. The console reconnects automatically.';
   return new Fault(code ?? 'unreachable.engine', message ?? `The engine of ${name} is not connected.`, remedy ?? missing, { cause });
 }
 

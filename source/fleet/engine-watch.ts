@@ -253,7 +253,7 @@ export class EngineWatch {
       message:
         fault?.message ??
         (late ? `The ${this.#engineLabel} does not respond.` : `The connection to the ${this.#engineLabel} was lost: ${messageOf(thrown)}`),
-      remedy: fault?.remedy ?? 'Check that the engine is running; the connection is restored automatically.',
+      remedy: fault?.remedy ?? 'Check that the engine is running. The console reconnects automatically.',
       retryAtMs: Date.now() + Math.min(longest, first * 2 ** attempt),
       ...(fault && { code: fault.code, cause: fault.cause }),
     };
@@ -406,7 +406,7 @@ export class EngineWatch {
     // After a clock correction, our last event time may be in the future: Podman would report no events until then.
     const sinceMs = Math.min(Math.max(this.#lastEventMs, this.#lookFromMs + this.clockAheadMs), nowMs + this.clockAheadMs);
     for await (const event of engine.events({ sinceMs, signal })) this.#take(event);
-    const remedy = 'The connection is restored automatically when the engine runs again.';
+    const remedy = 'The console reconnects automatically when the engine runs again.';
     throw new Fault('unreachable.engine', `The ${this.#engineLabel} closed its event stream.`, remedy);
   }
 

@@ -217,7 +217,7 @@ describe('ways between stages (R14, R15, R55)', () => {
   test('no network in common, and ports on loopback alone (R14)', async () => {
     const chain = await look({ ...sound, 'indexer-manager': { networkMode: 'alone', networks: ['alone'] } });
     expect(reported(chain)).toEqual([
-      'warning release>request: indexer-manager cannot reach movie-automation, because they share no network and containers cannot reach ports that are published on loopback.',
+      'warning release>request: indexer-manager cannot connect in both directions with movie-automation, because they share no network and containers cannot reach ports that are published on loopback.',
     ]);
   });
 
@@ -266,7 +266,7 @@ describe('ways between stages (R14, R15, R55)', () => {
     const service = serviceView('torrent-client', {
       main: true,
       containerId: 'id-of-torrent-client',
-      cutOff: { why: 'the container whose network it used no longer exists.', stale: true },
+      cutOff: { why: 'the container whose network it used no longer exists', stale: true },
     });
     const chain = await look({ ...sound, 'torrent-client': { ...routed, view: { services: [service] } } });
     expect(reported(chain)[0]).toBe('error download: torrent-client has no network: the container whose network it used no longer exists.');

@@ -114,7 +114,7 @@ function atStage(view: ChainStageView, stages: readonly ChainStageView[], { comp
     if (cut)
       return found(
         'error',
-        `${member.id} has no network: ${cut.why}`,
+        `${member.id} has no network: ${cut.why}.`,
         cut.stale
           ? `Reconnect the component to the network: quarterdeck route ${member.id}`
           : `Start the container whose network ${member.id} uses. If this is not enough, run quarterdeck route ${member.id}.`,

@@ -22,7 +22,7 @@ export interface ServiceView {
   image: string;
   state: ServiceStateId;
   severity: Severity;
-  /** One sentence: `exited with code 137 (killed), 2 minutes ago`. */
+  /** Half a sentence: `failed with exit code 1, 2 minutes ago`. */
   detail: string;
   health: ContainerHealth;
   sinceMs: number | undefined;

@@ -73,8 +73,10 @@ export class LogRing implements LogSource {
   }
 
   state(): { following: boolean; message: string | undefined } {
-    const [refusal] = this.#refusals.values();
-    const more = this.#refusals.size > 1 ? ` (and ${this.#refusals.size - 1} more)` : '';
+    // A container that was removed since has no log, and no problem.
+    const refusals = [...this.#refusals].flatMap(([container, message]) => (this.targets.get(container) ? message : []));
+    const [refusal] = refusals;
+    const more = refusals.length > 1 ? ` (and ${refusals.length - 1} more)` : '';
     return { following: this.#streams > 0, message: this.targets.message ?? this.#broken ?? (refusal && `${refusal}${more}`) };
   }
 

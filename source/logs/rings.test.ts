@@ -96,9 +96,18 @@ describe('the log of a component', () => {
   test('a log that the engine refuses to read is not asked for again and again', async () => {
     const box = { log: new LogDouble(), running: true, startedMs: 1 };
     box.log.failure = new Fault('engine.logDriver', 'The log driver "none" keeps no log.', 'Use another one.');
-    openLogs(loggingFleet({ box }).fleet).open('key');
+    const boxes: Record<string, LoggingContainer> = { box };
+    const open = loggingFleet(boxes);
+    const { source } = openLogs(open.fleet).open('key');
     await vi.advanceTimersByTimeAsync(logLimits.retryMs * 20);
     expect(box.log.asked).toHaveLength(1);
+    expect(source.state().message).toContain('keeps no log');
+    // Its successor has a log.
+    delete boxes['box'];
+    boxes['other'] = { log: new LogDouble(), running: true, startedMs: 2 };
+    open.commit();
+    await settle();
+    expect(source.state().message).toBeUndefined();
   });
 
   test('two streams of one program that the engine wrote down out of order are there exactly once', async () => {

@@ -26,8 +26,7 @@ export async function readComponentSource(entry: Source, catalogFolder: string):
   ]);
   if (compose === undefined) {
     const message = `The catalog has no compose.yaml for ${entry.id}.`;
-    const remedy = 'The component is not deployed with compose. To see how it is deployed: quarterdeck catalog show';
-    throw new Fault('catalog.missing', message, remedy, { where: { file } });
+    throw new Fault('catalog.missing', message, `To see how it is deployed: quarterdeck catalog show ${entry.id}`, { where: { file } });
   }
   return { folder, compose, files: Object.fromEntries(files.sort(byPath)), configSchema };
 }
@@ -49,7 +48,7 @@ export async function readConfigTemplate(entry: Source, catalogFolder: string) {
     throw new Fault(
       'catalog.missing',
       `The catalog has no configuration template for ${entry.id}.`,
-      'Create the file by hand, then check it: quarterdeck config check',
+      `Create the file by hand, then check it: quarterdeck config check ${entry.id} FILE`,
       { where: { file: path } },
     );
   return { path, template, schema };

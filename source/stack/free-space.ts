@@ -16,7 +16,7 @@ export async function freeSpace(host: Host, paths: readonly string[], signal: Ab
     return free === undefined || mount === undefined ? [] : [{ path: paths[index] ?? '', freeBytes: Number(free) * 1024, mount }];
   });
   if (exitCode !== 0 || spaces.length === 0)
-    throw new Fault('failed.df', 'df did not report the free space.', 'Check the free space by hand before you pull large images.');
+    throw new Fault('failed.df', 'df did not report the free space.', 'Check the free space on the host: df -h');
   return spaces;
 }
 

@@ -9,7 +9,7 @@ export interface Deployment {
   component: string;
   folder: string;
   compose: string;
-  /** The present text of `.env`, and its values. Plain fields only: it never contains secrets. */
+  /** The present text of `.env`, and its values. Quarterdeck writes no secrets into it; others may have. */
   envText: string;
   env: Values;
   /** Texts below `files/`, by path relative to the component's folder. */
@@ -111,7 +111,7 @@ export interface PlannedSecret {
 /** `rejoin`: recreated unchanged, in the network of another component's container that was recreated. Its files and its record stay. */
 export type PlanKind = 'deploy' | 'change' | 'update' | 'rollback' | 'restore' | 'remove' | 'rejoin';
 
-/** The exact changes that applying would make. Contains no secrets: it is shown, journaled and written to the host. */
+/** The exact changes that applying would make. It is journaled on the host, with no secrets but those that present files contain. */
 export interface Plan {
   schema: 1;
   kind: PlanKind;

@@ -94,7 +94,7 @@ function textOf(bytes: Uint8Array | undefined, path: string): string | undefined
   return bytes && textOfPeople(bytes, path).replace(/^\uFEFF/, '');
 }
 
-/** The record decides which files may be deleted and which secrets are in effect, so an incomplete record counts as none. */
+/** The record decides which files may be deleted and which secrets are in effect, so an incomplete record is a fault. */
 export function readRecord(text: string, file: string, id: string): DeployRecord {
   const remedy =
     'Restore the file from a backup, or move the file and run quarterdeck deploy. Quarterdeck then treats the folder as created by hand.';

@@ -104,6 +104,11 @@ describe('a policy in HuJSON (R62)', () => {
       expect.stringMatching(/No rule has tag:db as a destination/),
       expect.stringMatching(/No rule has ben as a source, so their nodes cannot reach any other/),
     ]);
+    const byAddress = onlyAnn.replace('"ann@"], "dst": ["tag:web:443"', '"ann@", "100.64.0.0/10"], "dst": ["tag:web:443", "100.64.0.2:22"');
+    expect(find(byAddress).map(({ message }) => message)).toEqual([
+      expect.stringMatching(/cannot be reached, unless a rule contains their addresses\.$/),
+      expect.stringMatching(/cannot reach any other, unless a rule contains their addresses\.$/),
+    ]);
     expect([deniesAll('{"acls": []}'), deniesAll('{}'), deniesAll(good), deniesAll('{"acls"')]).toEqual([true, false, false, false]);
   });
 

@@ -30,7 +30,7 @@ export interface PolicySurroundings {
 
 /** Template of a new policy. Its comments contain what an operator has to know. */
 export const policyTemplate = `// Without acls and grants, every node can reach every other node. Once a rule exists, traffic that no rule accepts is denied.
-// User names end with @. Comments and trailing commas are allowed.
+// From Headscale 0.26 on, user names end with @. Comments and trailing commas are allowed.
 {
   "groups": {
     // "group:family": ["ann@", "ben@"],
@@ -172,9 +172,13 @@ function tellImplicitDeny(policy: PolicyText, names: PolicyNames, { sources, des
   const isOpen = ['*', 'autogroup:danger-all', 'autogroup:member'].some((name) => sources.has(name));
   const named = new Set([...sources].flatMap((name) => names.groups.get(name) ?? [name]));
   const left = users.filter(({ name, email }) => !['', '@'].some((end) => named.has(name + end)) && !(email !== '' && named.has(email)));
+  const unless = (side: ReadonlySet<string>) =>
+    [...side].some((name) => isAddress(name) || names.hosts.has(name)) ? ', unless a rule contains their addresses' : '';
+  const who = left.map(({ name }) => name).join(' or ');
   if (!isOpen && left.length > 0)
-    policy.warn(lists[0], `No rule has ${left.map(({ name }) => name).join(' or ')} as a source, so their nodes cannot reach any other.`);
+    policy.warn(lists[0], `No rule has ${who} as a source, so their nodes cannot reach any other${unless(sources)}.`);
   if (destinations.has('*') || destinations.has('autogroup:tagged')) return;
   for (const { name, key } of membersOf(memberOf(policy.root, 'tagOwners')))
-    if (!destinations.has(name)) policy.warn(key, `No rule has ${name} as a destination, so nodes with this tag cannot be reached.`);
+    if (!destinations.has(name))
+      policy.warn(key, `No rule has ${name} as a destination, so nodes with this tag cannot be reached${unless(destinations)}.`);
 }

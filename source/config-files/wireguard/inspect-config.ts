@@ -27,7 +27,7 @@ export function inspectConfig(text: string) {
   if (own) checkInterface(own, isFull, reportTo(problems, 'Interface'));
   checkPeers(peers, publicKey, reportTo(problems, 'Peer'));
   problems.sort((a, b) => a.line - b.line || a.column - b.column);
-  return { problems, facts: own ? factsOf(own, peers, isFull) : [], publicKey };
+  return { problems, facts: own ? factsOf(own, peers) : [], publicKey };
 }
 
 function checkSections(interfaces: readonly ConfigSection[], peers: readonly ConfigSection[], found: Findings): void {
@@ -43,8 +43,11 @@ function checkInterface(own: ConfigSection, isFull: boolean, found: Findings): v
   const begin = { line: own.line, column: 1 };
   const [privateKey] = valuesOf(own, 'PrivateKey');
   const keyWrong = privateKey ? keyProblem(privateKey.value) : undefined;
-  if (!privateKey) found.error(begin, 'PrivateKey', 'The private key is missing.', 'Add PrivateKey, or set the key with wg in PostUp.');
-  else if (keyWrong !== undefined) found.error(privateKey, 'PrivateKey', `Invalid private key. ${keyWrong}`, 'Copy the whole key again.');
+  const isSetLater = valuesOf(own, 'PostUp').some(({ value }) => /\bprivate-key\b/.test(value));
+  const add = 'Add PrivateKey, or set the key with wg in PostUp.';
+  if (!privateKey && !isSetLater) found.error(begin, 'PrivateKey', 'The private key is missing.', add);
+  const again = `Invalid private key. ${keyWrong}`;
+  if (privateKey && keyWrong !== undefined) found.error(privateKey, 'PrivateKey', again, 'Copy the whole key again.');
 
   const addresses = partsOf(valuesOf(own, 'Address'));
   if (addresses.length === 0)
@@ -93,7 +96,8 @@ function checkMtu(own: ConfigSection, addresses: readonly ConfigEntry[], begin: 
   if (!/^\d{1,5}$/.test(mtu.value) || value < 576 || value > 65_535)
     found.error(mtu, 'MTU', `"${short(mtu.value)}" is not a valid MTU.`, `Set ${usual}.`, 'R77');
   else if (value > tunnelMtu && !clamps) {
-    const message = `An MTU of ${value} leaves too little space for the tunnel overhead (60 bytes, or 80 over IPv6), so large packets are fragmented or lost.`;
+    const overhead = value > 1440 ? 'the tunnel overhead (60 bytes, or 80 over IPv6)' : 'the overhead of a tunnel over IPv6 (80 bytes)';
+    const message = `An MTU of ${value} leaves too little space for ${overhead}, so large packets are fragmented or lost.`;
     found.warning(mtu, 'MTU', message, `Set ${usual}, or clamp the MSS.`, 'R77');
   } else if (value < leastMtuIpv6 && addresses.some(({ value: address }) => address.includes(':'))) {
     const message = `The tunnel has an IPv6 address, which requires an MTU of at least ${leastMtuIpv6}.`;
@@ -114,7 +118,7 @@ function checkCommands(own: ConfigSection, isFull: boolean, found: Findings): vo
   if (killSwitch) checkKillSwitch(killSwitch, downs, isFull, found);
 }
 
-function factsOf(own: ConfigSection, peers: readonly ConfigSection[], isFull: boolean): string[] {
+function factsOf(own: ConfigSection, peers: readonly ConfigSection[]): string[] {
   const list = (name: string) =>
     partsOf(valuesOf(own, name))
       .map(({ value }) => short(value))
@@ -122,12 +126,13 @@ function factsOf(own: ConfigSection, peers: readonly ConfigSection[], isFull: bo
   const networks = peers.flatMap((peer) => partsOf(valuesOf(peer, 'AllowedIPs')).map(({ value }) => short(value))).filter(Boolean);
   const endpoints = peers.flatMap((peer) => valuesOf(peer, 'Endpoint').map(({ value }) => short(value)));
   const commands = own.entries.filter(({ name }) => isCommand(name));
+  const isAll = ['0.0.0.0/0', '::/0'].every((all) => networks.includes(all));
   const dns = list('DNS');
   const [programs, them] = commands.length === 1 ? ['a command', 'it'] : [`${commands.length} commands`, 'them'];
   const warning = `The file runs ${programs} as root. If you did not write the file, check ${them}.`;
   return [
     `Tunnel address: ${list('Address').join(', ') || 'none'}.`,
-    isFull ? 'All traffic goes through the tunnel.' : `Traffic through the tunnel: ${networks.join(', ') || 'none'}.`,
+    isAll ? 'All traffic goes through the tunnel.' : `Traffic through the tunnel: ${networks.join(', ') || 'none'}.`,
     `DNS: ${dns.length === 0 ? 'outside the tunnel, unless a command changes it' : dns.join(', ')}.`,
     findKillSwitch(valuesOf(own, 'PostUp')) ? 'Kill switch: yes.' : 'Kill switch: none.',
     `Endpoint: ${endpoints.join(', ') || 'none (the peer connects to us)'}.`,

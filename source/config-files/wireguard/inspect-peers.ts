@@ -57,12 +57,12 @@ function checkNetworks(peer: ConfigSection, seen: Map<string, number>, found: Fi
       found.warning(part, name, `The network is read as ${network}.`, 'Use this form to avoid ambiguity.');
     const before = seen.get(network);
     const twice = `The [Peer] on line ${before} also has ${network}, and only the last peer receives its traffic.`;
-    if (before !== undefined) found.error(part, name, twice, 'Assign each network to one peer.');
+    if (before !== undefined && before !== peer.line) found.error(part, name, twice, 'Assign each network to one peer.');
     seen.set(network, peer.line);
   }
   const values = parts.map(({ value }) => value);
   if (parts[0] && values.includes('0.0.0.0/0') && !values.includes('::/0'))
-    found.warning(parts[0], name, 'IPv6 traffic bypasses the tunnel, because only IPv4 is sent through it.', 'Add ::/0.');
+    found.warning(parts[0], name, 'IPv6 traffic can bypass the tunnel, because ::/0 is missing.', 'Add ::/0.');
 }
 
 function networkOf(text: string): string {

@@ -355,7 +355,8 @@ describe.skipIf(!hasTools)('backup and restore', () => {
       await expect(fixture.run(backup, seen, { options: { to } })).rejects.toMatchObject({
         code: 'refused.backupIncomplete',
         message: expect.stringContaining('sidecar (its container is missing, so its mounts are unknown)'),
-        remedy: expect.stringContaining('quarterdeck backup notes --exclude sidecar'),
+        remedy:
+          'Create the missing containers or mounts, then back up again. To back up without them: quarterdeck backup notes --exclude sidecar',
       });
       await fixture.run(backup, seen, { options: { to, exclude: ['sidecar'] } });
       expect((await manifests())[0]).toMatchObject({ skipped: [{ volume: 'sidecar', why: 'excluded by the operator' }] });

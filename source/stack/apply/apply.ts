@@ -85,14 +85,14 @@ async function startScript(grant: Grant, host: Host, { plans }: Transaction, scr
   const stackFolder = stackFolderOf(plans);
   const running = host.run(grant, ['sh', '-s'], { signal: grant.signal, limitMs: startLimitMs, stdin: script });
   const outcome = await running.catch((thrown: unknown) => {
-    throw grant.signal.aborted ? continuesFault(thrown) : thrown;
+    throw grant.signal.aborted ? continuesFault(thrown, 'and if it has started, it continues on the host') : thrown;
   });
   const [answer = ''] = Buffer.from(outcome.stdout).toString().split('\n');
   if (answer === 'started') return;
   if (answer === 'locked') throw lockedFault(await readLock(host, stackFolder, grant.signal));
   if (answer === 'changed') {
     const message = 'Another process has resumed this run in the meantime.';
-    throw new Fault('refused.runChanged', message, 'Check the state of the run before you continue.');
+    throw new Fault('refused.runChanged', message, 'Check its state before you continue: quarterdeck recover');
   }
   const [, stale] = /^failed stale (.*)$/.exec(answer) ?? [];
   if (stale !== undefined) {
@@ -102,7 +102,7 @@ async function startScript(grant: Grant, host: Host, { plans }: Transaction, scr
   const output = cleanLine(Buffer.from(outcome.stderr).toString().trim().split('\n').at(-1) ?? '');
   const answers = [cleanLine(answer.replace(/^failed /, '')), output].filter(Boolean);
   const reason = answers.join(': ') || `the shell exited with code ${outcome.exitCode}`;
-  if (/no space left|disk quota/i.test(reason)) throw noSpaceFault(stackFolder, reason, host);
+  if (/no space left|disk quota/i.test(reason)) throw noSpaceFault(stackFolder, `No files were changed. ${reason}`, host);
   const message = `The change could not be prepared in ${stackFolder}${onHost(host)}: ${reason}. Nothing was changed.`;
   const remount = 'Remount the filesystem of the stack folder for writing, or set another stackFolder.';
   const remedy = /read-only/i.test(reason) ? remount : 'Check the permissions of the stack folder, then try again.';

@@ -77,3 +77,12 @@ test('a component with a damaged restore record is neither started nor backed up
   });
   await open('chat');
 });
+
+test.each([
+  ['replacing', 'Restore the previous data, or run the restore again: quarterdeck recover'],
+  ['replaced', 'Finish the restore: quarterdeck recover'],
+])('a restore that was interrupted while %s gets the remedy that is still possible', async (state, remedy) => {
+  await writeRestore(restoreRun, { ...record, state });
+  const refused = refuseDuringRestore(host, stack, { component: 'notes', project: 'notes' }, signal);
+  await expect(refused).rejects.toMatchObject({ code: 'refused.unfinished', remedy });
+});

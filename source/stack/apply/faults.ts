@@ -10,7 +10,7 @@ export function endedFault({ transaction, state, entries, summary, output }: Run
   const last = lines.slice(-20).join('\n');
   const stackFolder = stackFolderOf(transaction.plans);
   if (/no space left on device|disk quota exceeded/i.test(last) && entries.at(-1)?.step.startsWith('place:'))
-    return noSpaceFault(stackFolder, summary, host);
+    return noSpaceFault(stackFolder, summary, host, 'finish or undo the change: quarterdeck recover');
   const log = `${runFolder(stackFolder, transaction.run)}/output.log${onHost(host)}`;
   const remedy = `Finish or undo the change: quarterdeck recover. The output is in ${log}.`;
   return new Fault(state === 'failed' ? 'failed.apply' : 'failed.applyStopped', [summary, last].filter(Boolean).join('\n'), remedy);
@@ -32,19 +32,19 @@ export function lockedFault(lock: Pick<LockHolder, 'by' | 'since' | 'run'> | und
     return new Fault('refused.locked', message, 'Wait until that operation has finished, then try again.');
   }
   const message = `${cleanLine(by)} has been changing this stack since ${cleanLine(since)}${run === '' ? '' : ` (run ${cleanLine(run)})`}.`;
-  return new Fault('refused.locked', message, 'Wait until that change has finished, then plan again.');
+  return new Fault('refused.locked', message, 'Wait until that change has finished, then try again.');
 }
 
-export function continuesFault(cause: unknown): Fault {
-  const message = 'Quarterdeck no longer follows the change, but it continues on the host.';
-  return new Fault('interrupted.applying', message, 'Quarterdeck shows the result when it is next started.', { cause });
+export function continuesFault(cause: unknown, how = 'but it continues on the host'): Fault {
+  const message = `Quarterdeck no longer follows the change, ${how}.`;
+  return new Fault('interrupted.applying', message, 'To check on it: quarterdeck recover', { cause });
 }
 
 export const onHost = ({ link, name }: Host): string => (link ? ` on ${cleanLine(name)}` : '');
 
-export function noSpaceFault(stackFolder: string, reason: string, host: Host): Fault {
-  const message = `No space left on the filesystem of ${stackFolder}${onHost(host)}. No files were changed. ${reason}`;
-  return new Fault('failed.noRoom', message, 'Free some space on that filesystem, then try again.');
+export function noSpaceFault(stackFolder: string, reason: string, host: Host, then = 'try again.'): Fault {
+  const message = `No space left on the filesystem of ${stackFolder}${onHost(host)}. ${reason}`;
+  return new Fault('failed.noRoom', message, `Free some space on that filesystem, then ${then}`);
 }
 
 export function stackFolderOf(plans: readonly Plan[]): string {

@@ -65,7 +65,7 @@ export async function undoRun(
   const startedPlans = plans.filter(({ component }) => started.has(component));
   const evidence = await reasonsAgainstUndo(options.engine, startedPlans, grant.signal);
   if (evidence.length > 0) {
-    const remedy = snapshotRemedy(run.transaction) ?? 'Repair the component and finish the run, or restore an earlier backup.';
+    const remedy = snapshotRemedy(run.transaction) ?? `${repair} Or restore an earlier backup.`;
     throw new Fault('refused.rollbackUnsafe', `Rolling back is not safe: ${evidence.join(' ')}`, remedy);
   }
   const pinned: Record<string, string> = {};
@@ -88,11 +88,15 @@ export async function undoRun(
   return undone;
 }
 
+const repair = 'Repair the component and, if the run is unfinished, finish it: quarterdeck recover --finish.';
+
 /** Names the alternative if rolling back is not safe: the backups that a change took before it began. */
 export function snapshotRemedy({ backups = {} }: Pick<Transaction, 'backups'>): string | undefined {
   const commands = Object.entries(backups).map(([component, { stamp }]) => `quarterdeck restore ${component} --snapshot ${stamp}`);
   if (commands.length === 0) return undefined;
-  return `Repair the component and finish the run, or restore the earlier backup with its data, image and files: ${commands.join('; ')}.`;
+  const targets = [...new Set(Object.values(backups).map(({ where }) => where))].join(' or ');
+  const how = `${commands.join('; ')}. Add --to unless ${targets} is the configured backup target.`;
+  return `${repair} Or restore the earlier backup with its data, image and files: ${how}`;
 }
 
 export async function markVerified(grant: Grant, host: Host, transaction: Transaction): Promise<void> {
@@ -193,7 +197,7 @@ async function pinImages(grant: Grant, engine: Engine, plan: Plan, compose: stri
     if (now && bare(now.id) === bare(before.id)) continue;
     if (!(await engine.image(before.id, grant.signal))) {
       if (before.digest === undefined) {
-        const message = `The previous image of ${name} (${plan.component}) is no longer on this host and did not come from a registry.`;
+        const message = `The previous image of ${name} (${plan.component}) is no longer on this host, and no registry is known to have it.`;
         throw new Fault('refused.imageGone', message, 'Restore a backup instead.');
       }
       await pullImages(grant, engine, [before.digest], tell);

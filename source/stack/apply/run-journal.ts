@@ -17,7 +17,7 @@ const outputBytes = 32 * 1024;
 
 /**
  * Returns all runs of a stack that are still kept, oldest first, without the output of their programs, which takes a program on the host
- * for each. A run whose files cannot be read is skipped: it had changed nothing when they were written.
+ * for each. A run whose files cannot be read is skipped: `findDamagedRuns` finds those that had changed something.
  */
 export async function readRuns(host: Host, stackFolder: string, signal: AbortSignal): Promise<RunOnHost[]> {
   const { names, lock } = await listRuns(host, stackFolder, signal);
@@ -144,7 +144,7 @@ function sentenceOf(transaction: Transaction, state: RunState, entries: readonly
     running: back ? 'Being undone.' : `Being applied: ${what}.`,
     stopped: last?.state === 'done' ? `Stopped after ${what}; some steps remain.` : `Stopped while ${what}.`,
     failed: `Failed while ${what}${last?.exitCode === undefined ? '' : ` (exit code ${last.exitCode})`}.`,
-    applied: 'Applied, but health was not checked.',
+    applied: 'Applied, but not seen healthy yet.',
     verified: 'Applied and healthy.',
     undone: 'Undone.',
   };
@@ -155,14 +155,15 @@ function sentenceOf(transaction: Transaction, state: RunState, entries: readonly
 export function doing({ plans }: Transaction, step: string): string {
   const [, back, kind = '', component = ''] = /^(undo:)?(?:([\w-]+):)?(.*)$/s.exec(step) ?? [];
   const plan = plans.find((candidate) => candidate.component === component);
+  const removes = plan?.kind === 'remove';
   const parted = `disconnecting ${component} from the network of ${plan?.joins?.gateway ?? 'another component'}`;
   const steps = new Map([
     ['part', parted],
     ['undo-part', parted],
-    ['place', `writing the files of ${component}`],
-    ['up', `${plan?.kind === 'deploy' ? 'creating' : 'starting'} the containers of ${component}`],
+    ['place', `${removes ? 'deleting' : 'writing'} the files of ${component}`],
+    ['up', `${plan?.kind === 'deploy' || plan?.kind === 'restore' ? 'creating' : 'starting'} the containers of ${component}`],
     ['down', `removing the containers of ${component}`],
-    ['record', `recording ${component} as deployed`],
+    ['record', `recording ${component} as ${removes ? 'removed' : 'deployed'}`],
   ]);
   const known = steps.get(kind);
   if (known !== undefined) return known;

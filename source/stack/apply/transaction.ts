@@ -2,7 +2,7 @@ import type { Plan } from '../model.ts';
 
 /**
  * One or several plans that are applied together: one POSIX script on the host, detached, under the stack's lock, with a journal. It is
- * written to `STACK/.quarterdeck/runs/<run>/` before anything changes, and contains no secrets: only versions, and names of variables.
+ * written to `STACK/.quarterdeck/runs/<run>/` before anything changes. It has versions of secrets and names of variables, no stored values.
  */
 export interface Transaction {
   schema: 1;

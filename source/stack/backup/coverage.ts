@@ -109,7 +109,11 @@ export function throwIfUncovered({ component, uncovered }: Pick<BackupPlan, 'com
   if (uncovered.length === 0) return;
   const omitted = uncovered.map(({ name, why }) => `${cleanLine(name)} (${why})`).join('; ');
   const flags = uncovered.map(({ name, mounted }) => `--${mounted ? 'include' : 'exclude'} ${cleanLine(name)}`).join(' ');
-  const remedy = `Save ${uncovered.length === 1 ? 'the mount' : 'each mount'} with --include, or omit it with --exclude: quarterdeck backup ${component} ${flags}`;
+  const command = `quarterdeck backup ${component} ${flags}`;
+  // What is not mounted cannot be included.
+  const remedy = uncovered.every(({ mounted }) => mounted)
+    ? `Save ${uncovered.length === 1 ? 'the mount' : 'each mount'} with --include, or omit it with --exclude: ${command}`
+    : `Create the missing containers or mounts, then back up again. To back up without them: ${command}`;
   throw new Fault('refused.backupIncomplete', `The backup of ${component} would omit data: ${omitted}.`, remedy);
 }
 

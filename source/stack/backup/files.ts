@@ -74,14 +74,14 @@ export async function finished(program: PipedProgram, what: string): Promise<voi
   const outcome = await program.ended;
   if (outcome.exitCode === 0) return;
   const message = `${what} could not be read completely: ${failureOf(outcome)}.`;
-  throw new Fault('failed.backup', message, 'Check the disk, then verify the backup: quarterdeck backup verify.');
+  throw new Fault('failed.backup', message, 'Check the disk, then verify the backup: quarterdeck backup verify COMPONENT');
 }
 
-/** Runs a program that changes something on the host. Throws its own error message if it fails. */
-export async function runThere(grant: Grant, host: Host, argv: readonly string[]): Promise<void> {
+/** Runs a program that writes to `where` on the host. Throws its own error message if it fails. */
+export async function runThere(grant: Grant, host: Host, argv: readonly string[], where = argv.at(-1) ?? ''): Promise<void> {
   const { exitCode, stderr } = await host.run(grant, argv, { signal: grant.signal, limitMs: readLimitMs });
   if (exitCode === 0) return;
-  throw writeFault(argv.at(-1) ?? '', textOf(stderr) || `${argv[0]} exited with code ${exitCode}`);
+  throw writeFault(where, textOf(stderr) || `${argv[0]} exited with code ${exitCode}`);
 }
 
 /** Returns the files that differ from `SHA256SUMS`, or are missing; empty if the backup is unchanged. Reads everything, on the host. */
@@ -129,12 +129,12 @@ export const failureOf = ({ exitCode, stderr }: { exitCode: number | undefined; 
 function writeFault(where: string, stderr: string, bytes?: number, cause?: unknown): Fault {
   if (/no space left|disk quota exceeded|ENOSPC|EDQUOT/i.test(stderr)) {
     const written = bytes === undefined ? '' : ` after writing ${bytesText(bytes)} of this file`;
-    const full = `No space left on the backup target: ${cleanLine(where)}${written}.`;
-    const remedy = 'Free some space there, or choose another folder with --to. Earlier backups are not affected.';
+    const full = `No space left for ${cleanLine(where)}${written}.`;
+    const remedy = 'Free some space on that filesystem, then try again. Earlier backups are not affected.';
     return new Fault('failed.diskFull', full, remedy, { cause });
   }
-  const message = `The backup cannot be written: ${lastLine(stderr) || 'the writing process stopped'}.`;
-  return new Fault('failed.backup', message, `Check the permissions of ${cleanLine(where)}.`, { cause });
+  const message = `Cannot write to ${cleanLine(where)}: ${lastLine(stderr) || 'the writing process stopped'}.`;
+  return new Fault('failed.backup', message, 'Check the permissions of the folder and the state of its disk.', { cause });
 }
 
 /** Counts and hashes the data of a stream. */

@@ -46,9 +46,8 @@ const refused = (message: string, remedy: string) => new Fault('refused.backup',
 export async function planBackup(planning: Planning): Promise<BackupPlan> {
   const { entry, component, engine, host, stackFolder, choices = noChoices, signal } = planning;
   if (!entry || entry.backup.length === 0) {
-    const remedy = entry
-      ? 'Add "backup" to the component.yaml of the component.'
-      : 'Add the component to your catalog folder, with "backup" in its component.yaml.';
+    const own = entry ? 'Add "backup"' : 'Add the component to your catalog folder, with "backup"';
+    const remedy = entry && !entry.own ? 'According to the catalog, it has no data to save.' : `${own} in its component.yaml.`;
     throw refused(`No backup is defined for ${component.id}.`, remedy);
   }
   if (!componentName.test(component.id))

@@ -13,7 +13,7 @@ import { parseJson } from '../../text/json-value.ts';
 import { bytesText } from '../../text/quantities.ts';
 import type { DeployRecord } from '../model.ts';
 import { readRecord, recordPath } from '../read-deployment.ts';
-import { finished, removeFolder, runThere } from './files.ts';
+import { failureOf, removeFolder, runThere } from './files.ts';
 import type { BackupManifest } from './manifest.ts';
 import type { BackupFacts } from './model.ts';
 import type { BackupStore } from './store.ts';
@@ -81,7 +81,10 @@ async function unpackProject(grant: Grant, store: BackupStore, backup: BackupFac
   target.stdout.resume();
   await pipeline(checkedArchive(source.content, grant.signal).archive, target.stdin, { signal: grant.signal });
   await checkWhole(source, backup, 'project.tar');
-  await finished(target, 'project.tar');
+  const ended = await target.ended;
+  if (ended.exitCode === 0) return;
+  const message = `project.tar could not be unpacked to ${folder}: ${failureOf(ended)}.`;
+  throw new Fault('failed.restore', message, 'Check the permissions of the stack folder and the free space on its filesystem.');
 }
 
 /** Imports the sealed secrets of a backup into the secret backend, as new versions. Returns their names. Throws `refused.sealed`. */

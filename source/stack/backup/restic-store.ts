@@ -78,7 +78,7 @@ export class ResticStore implements BackupStore {
       return new Fault('failed.diskFull', message, 'Free disk space there, then try again. Earlier backups are not affected.');
     }
     if (/already locked/i.test(stderr)) {
-      const remedy = 'Wait until the other process has finished. If no other restic process is running, run: restic unlock';
+      const remedy = 'Wait until the other process has finished. If no other restic process is running, run: restic -r REPOSITORY unlock';
       return new Fault('refused.backupRuns', `${this.where} is locked by another restic process.`, remedy);
     }
     const message = `restic failed${lastLine(stderr).replace(/^(?=.)/, ': ') || ' without an error message'}.`;

@@ -100,13 +100,14 @@ export async function openVolume(grant: Grant, engine: Engine, volume: RestoredV
   const source = volume.isFile ? posix.dirname(volume.source) : volume.source;
   const beside = await openWithShell(grant, engine, { source, volume: volume.volume, images: volume.images });
   const scripts = volumeScripts(volume);
-  const scriptOutput = async (script: string, what: string): Promise<string> => {
+  const again = 'run the same restore again';
+  const scriptOutput = async (script: string, what: string, then = again): Promise<string> => {
     const { exitCode, stdout, stderr } = await engine.writer(grant).exec(beside.id, ['sh', '-c', script, inside]);
     if (exitCode === 0) return Buffer.from(stdout).toString('utf8');
     const message = `${what} ${cleanLine(volume.volume)} failed: ${failureOf({ exitCode, stderr })}.`;
-    throw new Fault('failed.restore', message, 'Check the disk and the owners of the files, then run the same restore again.');
+    throw new Fault('failed.restore', message, `Check the disk and the owners of the files, then ${then}.`);
   };
-  const run = async (script: string, what: string) => void (await scriptOutput(script, what));
+  const run = async (script: string, what: string, then = again) => void (await scriptOutput(script, what, then));
   return {
     /** Returns `df`'s line about its filesystem, which is identical for the same filesystem. */
     async space(): Promise<{ filesystem: string; freeBytes: number }> {
@@ -119,7 +120,7 @@ export async function openVolume(grant: Grant, engine: Engine, volume: RestoredV
     unpack: (archive: Readable) => engine.writer(grant).putArchive(beside.id, posix.join(inside, own, 'new'), archive),
     swap: () => run(scripts.swap, 'Replacing the data of'),
     undo: () => run(scripts.undo, 'Restoring the previous data of'),
-    clean: () => run(scripts.clean, 'Deleting the previous data of'),
+    clean: () => run(scripts.clean, 'Deleting the previous data of', 'run: quarterdeck recover'),
     close: () => beside.close(),
   };
 }
@@ -180,9 +181,9 @@ export async function openWithShell(
     } catch (thrown) {
       if (!(thrown instanceof Fault) || thrown.kind !== 'engine') throw thrown;
       // This image has no shell.
-      why = cleanLine(thrown.message);
+      why = cleanLine(thrown.message).replace(/\.$/, '');
     }
   }
   const message = `Cannot create a container that mounts ${cleanLine(volume)}: ${why}.`;
-  throw new Fault('failed.volume', message, `Pull an image with a shell on the host: docker pull ${shellImage}`);
+  throw new Fault('failed.volume', message, `Check that ${cleanLine(source)} exists on the host and that the engine can start containers.`);
 }

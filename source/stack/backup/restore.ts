@@ -8,6 +8,7 @@ import type { Grant } from '../../grants/grant.ts';
 import type { Host } from '../../hosts/host.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { bytesText } from '../../text/quantities.ts';
+import { lockedFault } from '../apply/faults.ts';
 import { failureOf, finished, readStream, writeStream } from './files.ts';
 import type { BackedUpItem, BackupManifest } from './manifest.ts';
 import { type BackupContainer, type BackupFacts, type BackupPlan, type PlannedItem, stampOf } from './model.ts';
@@ -57,7 +58,9 @@ export function planRestore(backup: BackupFacts, now: BackupPlan): RestorePlan {
     const planned =
       now.items.find(({ id, volume }) => id === saved.id && volume === saved.volume) ??
       now.items.find(({ volume }) => volume === saved.volume);
-    if (!planned) homeless.push(`${saved.volume}: no container on this host uses this volume.`);
+    const omitted = now.skipped.find(({ volume }) => volume === saved.volume)?.why;
+    const why = omitted === undefined ? 'no container on this host uses this volume' : `omitted now (${cleanLine(omitted)})`;
+    if (!planned) homeless.push(`${saved.volume}: ${why}.`);
     else if ((planned.method === 'dump') !== (saved.method === 'dump'))
       homeless.push(`${saved.volume}: it was saved with a different method than the current one.`);
     else items.push({ saved, planned });
@@ -190,11 +193,9 @@ async function throwIfFull(doors: readonly { item: RestoreItem; door: VolumeDoor
   }
   for (const { neededBytes, freeBytes, volumes } of needs.values()) {
     if (neededBytes <= freeBytes) continue;
-    throw new Fault(
-      'refused.diskFull',
-      `Not enough free space to restore ${volumes.map((volume) => cleanLine(volume)).join(', ')}: ${bytesText(neededBytes)} is required in addition to the current data, but only ${bytesText(freeBytes)} is free.`,
-      'Nothing was changed. Free some space on that disk, then run the same restore again.',
-    );
+    const names = volumes.map((volume) => cleanLine(volume)).join(', ');
+    const message = `Not enough free space to restore ${names}: ${bytesText(neededBytes)} is required in addition to the current data, but only ${bytesText(freeBytes)} is free.`;
+    throw new Fault('refused.diskFull', message, 'Nothing was changed. Free some space on that disk, then run the same restore again.');
   }
 }
 
@@ -293,19 +294,22 @@ export async function undoRestore(
       }
   } catch (thrown) {
     grant.signal.throwIfAborted();
-    throw new Fault(
-      'failed.restoreHalf',
-      `The previous data of ${cleanLine(record.component)} is kept, but could not be restored: ${messageOf(thrown)}`,
-      'The containers stay stopped. Fix the cause, then run: quarterdeck recover --undo',
-      { cause: thrown },
-    );
+    throw restoreHalf(record, thrown);
   }
   const [failure] = await restart(engine, grant, record.halted);
   if (failure) {
     const message = `${cleanLine(failure.container.name)} could not be restarted: ${failure.reason}`;
-    throw new Fault('failed.stillStopped', message, `Start the component by hand: quarterdeck start ${cleanLine(record.component)}`);
+    throw new Fault('failed.stillStopped', message, 'Check the log of the container, then run: quarterdeck recover');
   }
   await removeRestore(grant, host, stackFolder, record);
+}
+
+function restoreHalf({ component, state }: RestoreRecord, cause: unknown): Fault {
+  const done = state === 'replaced';
+  const what = done ? 'is no longer needed, but could not be deleted' : 'is kept, but could not be restored';
+  const message = `The previous data of ${cleanLine(component)} ${what}: ${messageOf(cause)}`;
+  const remedy = `The containers stay stopped. Fix the cause, then run: quarterdeck recover --${done ? 'finish' : 'undo'}`;
+  return new Fault('failed.restoreHalf', message, remedy, { cause });
 }
 
 type OfComponent = Pick<RestoreRecord, 'component' | 'project'>;
@@ -319,23 +323,17 @@ export async function refuseDuringRestore(host: Host, stackFolder: string, of: O
   const [open] = await restoresOf(host, stackFolder, of, signal);
   if (open) throw restoreOpen(open, await isRestoring(host, stackFolder, signal));
   const [damagedRestore] = await findDamagedRestores(host, stackFolder, signal, of.component);
-  if (damagedRestore !== undefined)
-    throw new Fault(
-      'refused.unfinished',
-      `A restore of ${cleanLine(of.component)} was interrupted, and its journal is damaged: ${cleanLine(damagedRestore)}.`,
-      'The data may be inconsistent. Check the data, then move that folder elsewhere.',
-    );
+  if (damagedRestore === undefined) return;
+  const message = `A restore of ${cleanLine(of.component)} was interrupted, and its journal is damaged: ${cleanLine(damagedRestore)}.`;
+  throw new Fault('refused.unfinished', message, 'The data may be inconsistent. Check the data, then move that folder elsewhere.');
 }
 
 function restoreOpen(record: RestoreRecord, atWork: boolean): Fault {
-  if (atWork)
-    return new Fault(
-      'refused.locked',
-      `${record.by} has been restoring ${cleanLine(record.component)} since ${record.startedAt}.`,
-      'Wait until the restore is complete.',
-    );
+  if (atWork) return lockedFault({ by: record.by, since: record.startedAt, run: `restore-${record.component}` });
   const message = `${cleanLine(record.component)}: ${restoreSentence(record)}`;
-  return new Fault('refused.unfinished', message, 'Restore the previous data, or run the restore again: quarterdeck recover');
+  const replaced = record.state === 'replaced';
+  const remedy = replaced ? 'Finish the restore' : 'Restore the previous data, or run the restore again';
+  return new Fault('refused.unfinished', message, `${remedy}: quarterdeck recover`);
 }
 
 export async function settleRestore(grant: Grant, plan: RestorePlan, run: RestoreRun): Promise<void> {
@@ -361,11 +359,8 @@ async function takeDump(
   if (program.stdin) await pipeline(content, program.stdin, { signal: grant.signal }).catch(() => grant.signal.throwIfAborted());
   const { exitCode, stderr } = await program.ended;
   if (exitCode === 0) return;
-  throw new Fault(
-    'failed.restore',
-    `${container.name} rejected the dump: ${failureOf({ exitCode, stderr })}.`,
-    'Check the log of the container, then run the same restore again.',
-  );
+  const message = `${container.name} rejected the dump: ${failureOf({ exitCode, stderr })}.`;
+  throw new Fault('failed.restore', message, 'Check the log of the container, then run the same restore again.');
 }
 
 /** Starts a container and waits until it runs, and is healthy if it has a health check. */

@@ -149,13 +149,10 @@ async function saveDump(
   const program = await run.engine.writer(grant).execStream(item.container.id, item.dump ?? []);
   const saved = await writeStream(grant, folder, file, program.stdout, pace);
   const { exitCode, stderr } = await program.ended;
-  if (exitCode !== 0 || saved.contentBytes === 0)
-    throw new Fault(
-      'failed.dump',
-      `The dump of ${item.id} failed in ${item.container.name}: ${lastLine(stderr) || (exitCode === 0 ? 'it is empty' : `exit code ${exitCode}`)}.`,
-      `Check the log: quarterdeck logs ${run.plan.component}`,
-    );
-  return saved;
+  if (exitCode === 0 && saved.contentBytes > 0) return saved;
+  const why = lastLine(stderr) || (exitCode === 0 ? 'it is empty' : `exit code ${exitCode}`);
+  const message = `The dump of ${item.id} failed in ${item.container.name}: ${why}.`;
+  throw new Fault('failed.dump', message, `Check the log: quarterdeck logs ${run.plan.component}`);
 }
 
 /** Parts of the component's folder that define it: any other mounted folder is a volume of its own. */
@@ -165,7 +162,7 @@ async function saveProject(grant: Grant, folder: BackupFolder, project: string, 
   const parts: string[] = [];
   for (const part of projectParts) if (await host.files.facts(posix.join(project, part), grant.signal)) parts.push(part);
   const script = 'umask 077; out=$1; shift; exec tar -cf "$out" "$@"';
-  await runThere(grant, host, ['sh', '-c', script, 'sh', posix.join(folder.folder, 'project.tar'), '-C', project, ...parts]);
+  await runThere(grant, host, ['sh', '-c', script, 'sh', posix.join(folder.folder, 'project.tar'), '-C', project, ...parts], folder.folder);
   return sumOf(folder, 'project.tar', grant.signal);
 }
 

@@ -86,17 +86,21 @@ export async function writeSchedule(grant: Grant, host: Host, unit: ScheduleUnit
   await host.files.makeFolder(grant, unit.folder, { mode: 0o755 });
   await host.files.write(grant, posix.join(unit.folder, `${unit.name}.service`), Buffer.from(service), { mode: 0o644 });
   await host.files.write(grant, posix.join(unit.folder, `${unit.name}.timer`), Buffer.from(timer), { mode: 0o644 });
-  await systemctl(grant, host, unit, ['daemon-reload']);
-  await systemctl(grant, host, unit, ['enable', '--now', `${unit.name}.timer`]);
+  const check = systemctlText(unit, 'status');
+  const remedy = `The unit files were written. Check "${check}", or remove the files: quarterdeck backup unschedule`;
+  await systemctl(grant, host, unit, ['daemon-reload'], remedy);
+  await systemctl(grant, host, unit, ['enable', '--now', `${unit.name}.timer`], remedy);
 }
 
 /** Removes exactly the files that `writeSchedule` wrote. Returns whether there were any. */
 export async function removeSchedule(grant: Grant, host: Host, unit: ScheduleUnit): Promise<boolean> {
   const files = await refuseOthers(host, unit, grant.signal);
   if (files.length === 0) return false;
-  if (await hasSystemd(host, unit, grant.signal)) await systemctl(grant, host, unit, ['disable', '--now', `${unit.name}.timer`]);
+  const kept = `Nothing was removed. Check the timer: ${systemctlText(unit, 'status')} ${unit.name}.timer`;
+  if (await hasSystemd(host, unit, grant.signal)) await systemctl(grant, host, unit, ['disable', '--now', `${unit.name}.timer`], kept);
   for (const file of files) await host.files.remove(grant, file);
-  if (await hasSystemd(host, unit, grant.signal)) await systemctl(grant, host, unit, ['daemon-reload']);
+  const removed = `The unit files were removed. Run: ${systemctlText(unit, 'daemon-reload')}`;
+  if (await hasSystemd(host, unit, grant.signal)) await systemctl(grant, host, unit, ['daemon-reload'], removed);
   return true;
 }
 
@@ -113,10 +117,11 @@ async function refuseOthers(host: Host, { folder, name }: ScheduleUnit, signal: 
   return files;
 }
 
-async function systemctl(grant: Grant, host: Host, { scope }: ScheduleUnit, args: readonly string[]): Promise<void> {
+const systemctlText = ({ scope }: ScheduleUnit, verb: string) => ['systemctl', ...scope, verb].join(' ');
+
+async function systemctl(grant: Grant, host: Host, { scope }: ScheduleUnit, args: readonly string[], remedy: string): Promise<void> {
   const { exitCode, stderr } = await host.run(grant, ['systemctl', ...scope, ...args], { signal: grant.signal, limitMs });
   if (exitCode === 0) return;
   const message = `systemctl ${args.join(' ')} failed: ${failureOf({ exitCode, stderr })}.`;
-  const remedy = 'The unit files were written. Check "systemctl status", or remove the unit files: quarterdeck backup unschedule.';
   throw new Fault('failed.systemd', message, remedy);
 }

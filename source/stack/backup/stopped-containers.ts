@@ -48,8 +48,8 @@ export class StillContainers {
     this.#existing = failures.map(({ container }) => container);
     const [first] = failures;
     if (!first) return;
-    const message = `After the copy, ${this.#existing.map(({ name }) => name).join(', ')} could not be restarted: ${first.reason}`;
-    throw new Fault('failed.stillStopped', message, 'Start the component by hand: quarterdeck start COMPONENT');
+    const message = `${this.#existing.map(({ name }) => name).join(', ')} could not be restarted: ${first.reason}`;
+    throw new Fault('failed.stillStopped', message, 'Check the log of the container, then run: quarterdeck recover');
   }
 }
 
@@ -165,7 +165,8 @@ export function haltedSentence({ flow, containers, secrets }: HaltedRecord): str
   if (secrets)
     return `The ${cleanLine(flow)} of ${secretsText(secrets)} was interrupted, so the data and the containers may have different values.`;
   const names = containers.map(({ name }) => cleanLine(name));
-  return `The ${cleanLine(flow)} was interrupted while ${namesText(names)} ${names.length === 1 ? 'was' : 'were'} stopped.`;
+  const how = containers.every((container) => container.how === 'paused') ? 'paused' : 'stopped';
+  return `The ${cleanLine(flow)} was interrupted while ${namesText(names)} ${names.length === 1 ? 'was' : 'were'} ${how}.`;
 }
 
 export function secretsText(secrets: readonly RotatingSecret[]): string {

@@ -32,7 +32,7 @@ export interface BackupStore {
   thin(grant: Grant, component: string, policy: RetentionPolicy, also?: ReadonlySet<string>): Promise<number>;
 }
 
-/** @throws Fault `unreachable.program` if restic is required and not on the host, `refused.restic` for a wrong password. */
+/** The store's methods throw `unreachable.program` if restic is required and not on the host, `refused.restic` for a wrong password. */
 export async function openBackupStore(target: BackupTarget, host: Host, keys: BackupKeys): Promise<BackupStore> {
   if (target.kind === 'folder') {
     const { FolderStore } = await import('./folder-store.ts');

@@ -36,7 +36,7 @@ export function identityProblem({ component, stamp, manifest }: Identified, nowM
   const atMs = msOfStamp(stamp);
   const started = new Date(manifest.startedAt);
   if (atMs === undefined || Number.isNaN(started.getTime()) || stampOf(started) !== stamp)
-    return `its manifest has the creation time ${cleanLine(manifest.startedAt)}`;
+    return `its manifest has another creation time: ${cleanLine(manifest.startedAt)}`;
   if (atMs < earliestMs || atMs > nowMs + clockToleranceMs) return `its date is not plausible: ${manifest.startedAt}`;
   return undefined;
 }

@@ -128,7 +128,8 @@ function refuse(variable: ComponentVariable, entry: CatalogEntry, value: string)
     );
   if (kind === 'bind' && port?.exposure !== 'all' && checkVariable(variable, value) !== undefined) {
     const message = `${name} must be a loopback address, because this port must not be published on the network.`;
-    throw new Fault('refused.exposure', message, 'Publish the port through the reverse proxy instead: --set site=NAME.', where);
+    const remedy = canHaveSite(entry) ? 'To reach the component from other machines, set a site: --set site=NAME.' : 'Use 127.0.0.1.';
+    throw new Fault('refused.exposure', message, remedy, where);
   }
   if (kind === 'port' && port?.fixed && value !== String(port.host)) {
     const message = `${name} must be ${port.host}, because clients of this protocol expect this port.`;

@@ -106,7 +106,7 @@ export function checkVariable(variable: ComponentVariable, value: string): strin
   }
   if (kind === 'bind') {
     const isAllowed = port?.exposure === 'all' || isLoopback(value);
-    const problem = isAllowed ? undefined : 'This port must stay on loopback. Publish the port through the reverse proxy instead.';
+    const problem = isAllowed ? undefined : 'This port must stay on loopback. Use 127.0.0.1.';
     return checkValue({ type: 'ip-address' }, value) ?? problem;
   }
   if (kind === 'profiles') {
@@ -178,7 +178,7 @@ function secretLine(entry: CatalogEntry, variable: ComponentVariable, context: F
   const { name, field } = variable;
   const from = secretSource(variable, context);
   const remarks: Partial<Record<typeof from, string>> = {
-    imported: 'Imported from the running instance.',
+    imported: 'Imported from the existing setup.',
     none: 'Optional.',
     missing: field?.generator && `${entry.id} already has data. Enter the secret in use; a new one would not match.`,
   };

@@ -121,7 +121,7 @@ function portLine({ address, host, container, protocol, service, name }: Planned
 const origins: Readonly<Record<PlannedSecret['what'], string>> = {
   keep: 'unchanged',
   generate: 'is generated now and stored by Quarterdeck',
-  given: 'as entered, stored by Quarterdeck',
+  given: 'is stored by Quarterdeck',
   none: 'stays empty',
   missing: 'is missing',
 };

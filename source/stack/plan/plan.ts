@@ -106,7 +106,8 @@ function planFiles(request: PlanRequest) {
       ...((edited[path] !== undefined || (isOwned && path !== '.env' && !fresh)) && { edited: true }),
     });
     if (edited[path] !== undefined || !record || !isOwned) return;
-    const kept = before === after ? 'The edits are kept' : fresh ? 'The edits are discarded' : 'Only the required lines are changed';
+    const changed = fresh && path !== '.env' ? 'The edits are discarded' : 'Only the required lines are changed';
+    const kept = before === after ? 'The edits are kept' : changed;
     notes.push(`${id}/${path} was edited by hand. ${kept}.`);
   };
   add('compose.yaml', deployment?.compose, rendered.compose);
@@ -191,7 +192,7 @@ function clearTextNotes(files: readonly FileChange[]): string[] {
   });
 }
 
-/** Labels are not reliable, but if the containers were created from another folder, it is named before they are recreated from ours. */
+/** Labels are not reliable, but if the containers were created from another folder, it is named before ours replaces it. */
 function ownerNotes({ entry, containers, stackFolder }: PlanRequest): string[] {
   const folders = new Set(
     containers.flatMap((container) => {
@@ -200,7 +201,7 @@ function ownerNotes({ entry, containers, stackFolder }: PlanRequest): string[] {
     }),
   );
   const own = `${stackFolder}/${entry.id}`;
-  return [...folders].map((folder) => `Containers of this project were created from ${folder} and are recreated from ${own}.`);
+  return [...folders].map((folder) => `Containers of this project were created from ${folder}. They are managed from ${own} from now on.`);
 }
 
 interface RemoveRequest extends Pick<PlanRequest, 'deployment' | 'engineName' | 'stackFolder' | 'containers'> {

@@ -81,13 +81,13 @@ export function portConflicts(
       // port-conflicts.md: servers of one protocol replace each other.
       const advice = users.every(({ fixed }) => fixed)
         ? `${owners} ${several ? 'serve' : 'serves'} the same purpose. Use only one of these components, or bind one to a separate address. Clients expect this port, so it cannot be changed.`
-        : `Stop ${owners}, or bind one of the components to a separate address. Clients expect this port, so it cannot be changed.`;
+        : `Stop or remove ${owners}, or bind one of the components to a separate address. Clients expect this port, so it cannot be changed.`;
       return [{ port, users, proposal: undefined, advice }];
     }
     const proposal = freePort(port.host, (number) =>
       [...taken, ...reserved, ...promised].some((use) => overlaps({ ...opening, address: '127.0.0.1', port: number }, use)),
     );
-    if (proposal === undefined) return [{ port, users, proposal, advice: `Stop ${owners}, or choose another port.` }];
+    if (proposal === undefined) return [{ port, users, proposal, advice: `Stop or remove ${owners}, or choose another port.` }];
     promised.push({ owner: '', address: '127.0.0.1', port: proposal, protocol: port.protocol });
     // port-conflicts.md: a tunnel can move, but every distributed configuration contains the port.
     const reported = isLoopback(port.address) ? '' : ' Update clients on other machines to use the new port.';

@@ -45,7 +45,7 @@ export function checkSiteName(name: string): string | undefined {
   if (hasParts && name.length <= 253 && !/(?:^|\.)\d+$/.test(name)) return undefined;
   if (/[^\u0000-\u007f]/.test(name)) return 'Use the ASCII form of the name, which starts with xn--.';
   if (/[A-Z:/*]/.test(name)) return 'Use only the host name, in lower case, without https://, a port, a path or a wildcard.';
-  return 'Each part of a host name must have 1 to 63 letters, digits and dashes and must not start or end with a dash. The last part must not be a number.';
+  return 'Each part of a host name must have 1 to 63 letters, digits and dashes and must not start or end with a dash. The last part must not be a number, and the whole name has at most 253 characters.';
 }
 
 /** Host names contain no underscores, so two sites never share a file. */

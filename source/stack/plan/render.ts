@@ -132,7 +132,7 @@ const secret = /<(?:ADMIN_TOKEN|API_KEY|PASSWORD|SESSION_COOKIE)>/;
 const needs: Readonly<Record<string, string>> = {
   base_url: 'Set a port of the component, or a name at the reverse proxy.',
   host: 'Set a name at the reverse proxy: --set site=NAME.',
-  auth_url: 'Deploy the single sign-on portal first, because its address is required.',
+  auth_url: 'Write the address of the sign-on portal instead: this placeholder is never filled in.',
 };
 
 /** Throws `failed.placeholder` for one without a value, and for that of a secret: secrets are never written to a file. */

@@ -34,19 +34,17 @@ export function* checkExposure({ plan, entry }: PreflightContext): Iterable<Find
       yield blocking(id, `${message} without TLS, so passwords could be read in transit.`, advice, { rule: 'R9', remedy });
     } else {
       const advice = 'Publish a port only if it must be reachable from the network.';
-      yield warning(id, `${message}; it is meant for loopback only.`, advice, { rule: 'R7', remedy });
+      yield warning(id, `${message}${whyNarrow(annotated)}.`, advice, { rule: 'R7', remedy });
     }
   }
 }
 
+const whyNarrow = (listed: CatalogPort | undefined) => (listed ? '; it is meant for loopback only' : ', and the catalog does not list it');
+
 export function* checkHttps({ plan, entry }: PreflightContext): Iterable<Finding> {
   if (!needsHttps(entry) || plan.site !== '') return;
-  yield warning(
-    'no-https',
-    `${entry.id} handles passwords or secrets, but has no site at the reverse proxy for HTTPS.`,
-    'Set a site name, for example one that ends in .lan.',
-    { rule: 'R9' },
-  );
+  const message = `${entry.id} handles passwords or secrets, but has no site at the reverse proxy for HTTPS.`;
+  yield warning('no-https', message, 'Set a site name, for example one that ends in .lan.', { rule: 'R9' });
 }
 
 export function* checkLogin({ plan, entry, deployments }: PreflightContext): Iterable<Finding> {
@@ -55,12 +53,8 @@ export function* checkLogin({ plan, entry, deployments }: PreflightContext): Ite
   const planned = plan.files.find(({ path }) => path === `${proxyId}/${file}`);
   const proxy = deployments.find(({ component }) => component === proxyId);
   if (isProtected(planned ? { files: { [file]: planned.after ?? '' } } : proxy, plan.site)) return;
-  yield warning(
-    'no-login',
-    `${entry.id} has no login, and ${cleanLine(plan.site)} is a public name.`,
-    'Put the site behind the sign-on portal, or use a private name.',
-    { rule: 'R42' },
-  );
+  const message = `${entry.id} has no login, and ${cleanLine(plan.site)} is a public name.`;
+  yield warning('no-login', message, 'Put the site behind the sign-on portal, or use a private name.', { rule: 'R42' });
 }
 
 /** The component can be reached from outside, through a public name or a port of its own. */

@@ -27,10 +27,7 @@ export async function* checkConfigFile({ plan, entry }: PreflightContext): Async
   const more = others.length === 0 ? '' : ` First of ${others.length + 1} errors.`;
   // An operator's own text may be valid for a release that the catalog does not know.
   const finding = file.edited ? warning : blocking;
-  yield finding(
-    'config-file',
-    `${configFile.path} would be invalid at line ${line}${field === '' ? '' : `, ${field}`}: ${message}${more}`,
-    remedy === '' ? 'Change the settings from which the file is rendered.' : remedy,
-    { rule },
-  );
+  const problem = `${configFile.path} would be invalid at line ${line}${field === '' ? '' : `, ${field}`}: ${message}${more}`;
+  const advice = remedy || (file.edited ? 'Correct the file.' : 'Change the settings from which the file is rendered.');
+  yield finding('config-file', problem, advice, { rule });
 }

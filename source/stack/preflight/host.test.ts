@@ -104,6 +104,9 @@ describe('images', () => {
     });
     only.hostFacts = { architecture: 'arm64' };
     expect(await only.reported()).toEqual(['blocking architecture:app']);
+    // The operator may have an image for this host, whatever the catalog knows.
+    only.engine.localImages.push({ id: 'sha256:2', tags: ['small:latest'], digests: [], architecture: 'arm64', sizeBytes: 1, labels: {} });
+    expect(await only.reported()).toEqual([]);
   });
 });
 
@@ -198,6 +201,8 @@ describe('the name of the site', () => {
   it.each([
     ['192.168.1.5 STREAM nas.lan\n', []],
     ['10.9.9.9 STREAM x\n', ['warning dns']],
+    // Debian's name for the machine itself.
+    ['127.0.1.1 STREAM x\n', []],
     [2, ['warning dns']],
     [new Promise<never>(() => {}), ['warning unknown:dns']],
   ])('answered with %j', async (answer, expected) => {
@@ -255,6 +260,15 @@ describe('rootless engines', () => {
     one.programs['systemctl show'] = 'UnitFileState=enabled\nExecStart={ argv[]=podman start --all --filter should-start-on-boot=true }\n';
     one.compose('services:\n  app:\n    image: small\n    depends_on: {db: {condition: service_healthy}}\n  db:\n    image: small\n');
     expect((await one.finding('health-checks'))?.message).toMatch(/does not have, so db would never become healthy/);
+    for (const [version, waits] of [
+      ['1.0.6', false],
+      ['1.2.0', false],
+      ['1.3.0', true],
+      ['1.10.1', true],
+    ] as const) {
+      one.input = { composeTool: { kind: 'podman-compose', generation: 2, version, argv: ['podman-compose'], env: {} } };
+      expect((await one.finding('health-checks')) !== undefined, version).toBe(waits);
+    }
     one.devices['/run/systemd/system'] = 1;
     expect(await one.finding('health-checks')).toBeUndefined();
   });

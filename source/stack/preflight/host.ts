@@ -1,6 +1,7 @@
 import { parseImage } from '../../catalog/images.ts';
 import { limited } from '../../faults/waits.ts';
 import { cleanLine } from '../../text/clean.ts';
+import { isLoopback } from '../../text/loopback.ts';
 import { bytesText } from '../../text/quantities.ts';
 import { blocking, type Finding, setTo, warning } from '../finding.ts';
 import { run, text } from '../free-space.ts';
@@ -58,12 +59,10 @@ export async function* checkMemory(context: PreflightContext): AsyncIterable<Fin
   for (const model of modelsOf(entry, values)) {
     const size = modelSize(model);
     if (size === undefined || memoryBytes >= modelMemoryBytes(size)) continue;
-    yield warning(
-      'memory:model',
-      `The model ${cleanLine(model)} requires about ${bytesText(modelMemoryBytes(size))} of memory; the host has ${bytesText(memoryBytes)}.`,
-      'Use a smaller model: 7B requires about 8 GB, 13B about 16 GB, 70B about 40 GB.',
-      { rule: 'R78' },
-    );
+    const needed = bytesText(modelMemoryBytes(size));
+    const message = `The model ${cleanLine(model)} requires about ${needed} of memory; the host has ${bytesText(memoryBytes)}.`;
+    const advice = 'Use a smaller model: 7B requires about 8 GB, 13B about 16 GB, 70B about 40 GB.';
+    yield warning('memory:model', message, advice, { rule: 'R78' });
   }
 }
 
@@ -96,7 +95,7 @@ export async function* checkImages(context: PreflightContext): AsyncIterable<Fin
     } else if (found && (engineNames[found] ?? found) !== own) {
       const message = `The image ${cleanLine(image)} on this host is for ${cleanLine(found)}, but the host is ${cleanLine(own)}.`;
       yield warning(`architecture:${name}`, message, 'The image runs slowly in an emulator, or not at all. Pull the image for this host.');
-    } else if (annotation?.architectures && !annotation.architectures.includes(own)) {
+    } else if (!found && annotation?.architectures && !annotation.architectures.includes(own)) {
       const message = `${cleanLine(image)} is built for ${annotation.architectures.join(' and ')}, but the host is ${cleanLine(own)}.`;
       yield blocking(`architecture:${name}`, message, 'Deploy the component on another host.');
     }
@@ -147,13 +146,10 @@ async function nameFinding(context: PreflightContext, name: string, id: string):
       `Add ${site} to your DNS or hosts file, with an address of this host.`,
       { rule: 'R10' },
     );
-  if (found.some((address) => addresses.includes(address))) return undefined;
-  return warning(
-    id,
-    `${site} points to ${cleanLine(found.slice(0, 3).join(', '))}, which is not an address of this host.`,
-    'This is correct if a router forwards ports 80 and 443 to this host; otherwise fix the DNS entry.',
-    { rule: 'R10' },
-  );
+  if (found.some((address) => isLoopback(address) || addresses.includes(address))) return undefined;
+  const message = `${site} points to ${cleanLine(found.slice(0, 3).join(', '))}, which is not an address of this host.`;
+  const advice = 'This is correct if a router forwards ports 80 and 443 to this host; otherwise fix the DNS entry.';
+  return warning(id, message, advice, { rule: 'R10' });
 }
 
 /** Converts `512MB` or `4GB` to bytes. */

@@ -60,11 +60,10 @@ async function* checkProject(context: PreflightContext): AsyncIterable<Finding> 
   const [first] = foreign;
   if (!first) return;
   const folder = cleanLine(composeLabel(first, 'project.working_dir') ?? '');
-  yield blocking(
-    `project:${cleanLine(plan.project)}`,
-    `A compose project named ${plan.project} already exists on this host, in ${folder}: ${foreign.map(described).join(', ')}. Deploying would replace its containers and use its volumes.`,
-    'Existing containers cannot be adopted yet. Manage that project with the tool that deployed it, or rename it first.',
-  );
+  const exists = `A compose project named ${plan.project} already exists on this host, in ${folder}: ${foreign.map(described).join(', ')}.`;
+  const advice = 'Existing containers cannot be adopted yet. Manage that project with the tool that deployed it, or rename it first.';
+  const message = `${exists} Deploying would replace its containers and use its volumes.`;
+  yield blocking(`project:${cleanLine(plan.project)}`, message, advice);
 }
 
 /** The folder of the component may have been created by hand, or be reached through a link. */

@@ -268,6 +268,19 @@ describe('exposure', () => {
       ports: [{ name: 'admin', service: 'app', address: '0.0.0.0', host: 81, container: 81, protocol: 'tcp', fixed: false }],
     };
     expect(await manager.finding('exposure:admin')).toMatchObject({ level: 'blocking', rule: 'R8' });
+    const unlisted = {
+      name: undefined,
+      service: 'app',
+      address: '0.0.0.0',
+      host: 9000,
+      container: 9000,
+      protocol: 'tcp',
+      fixed: false,
+    } as const;
+    manager.plan = { ports: [unlisted] };
+    expect((await manager.finding('exposure:9000/tcp'))?.message).toMatch(
+      /on all addresses of the host, and the catalog does not list it\.$/,
+    );
   });
 
   it('a component with secrets and no site lacks HTTPS (R9)', async () => {

@@ -48,15 +48,14 @@ export function* checkHostNetwork({ facts, services, entry, composeTool }: Prefl
 
 /** Podman leaves health checks to systemd timers; without systemd compose waits for a container until its limit. */
 export async function* checkHealthChecks({ facts, host, services, composeTool, signal }: PreflightContext): AsyncIterable<Finding> {
-  // podman-compose 1.0 does not wait for conditions.
-  if (facts.kind !== 'podman' || composeTool?.kind !== 'docker-compose') return;
+  // podman-compose waits for conditions since 1.3 (containers/podman-compose#1082).
+  const waits = composeTool?.kind === 'docker-compose' || /^(?:1\.(?:[3-9]|\d\d)|[2-9])/.test(composeTool?.version ?? '');
+  if (facts.kind !== 'podman' || !waits) return;
   const awaited = [...new Set(services.flatMap(({ awaits }) => awaits))];
   if (awaited.length === 0 || (await host.files.facts('/run/systemd/system', signal))) return;
-  yield blocking(
-    'health-checks',
-    `Podman runs health checks with systemd, which this host does not have, so ${awaited.join(', ')} would never become healthy.`,
-    'Boot the host with systemd, or use podman-compose, which does not wait for health checks.',
-  );
+  const message = `Podman runs health checks with systemd, which this host does not have, so ${awaited.join(', ')} would never become healthy.`;
+  const advice = 'Boot the host with systemd, or use podman-compose 1.0 to 1.2, which does not wait for health checks.';
+  yield blocking('health-checks', message, advice);
 }
 
 /** Docker's daemon restarts containers after a boot; Podman has no daemon, and leaves that to a systemd service (R5). */
@@ -84,12 +83,10 @@ async function restartFinding({ facts, hostFacts, host, signal }: PreflightConte
       { rule: 'R5', remedy: { kind: 'run', label: 'Enable podman-restart', argv: [...systemctl, 'enable', unit] } },
     );
   if (/unless-stopped|should-start-on-boot|needs-restart/.test(output)) return undefined;
-  return warning(
-    'restart-policy',
-    'The podman-restart service of this Podman version starts only containers with the restart policy always, but these containers have unless-stopped.',
-    `Add --filter restart-policy=unless-stopped to its ExecStart: systemctl ${flag}edit ${unit}`,
-    { rule: 'R5' },
-  );
+  const message =
+    'The podman-restart service of this Podman version starts only containers with the restart policy always, but these containers have unless-stopped.';
+  const advice = `Add --filter restart-policy=unless-stopped to its ExecStart: systemctl ${flag}edit ${unit}`;
+  return warning('restart-policy', message, advice, { rule: 'R5' });
 }
 
 async function lingerFinding({ facts, hostFacts, host, signal }: PreflightContext): Promise<Finding | undefined> {
@@ -98,12 +95,9 @@ async function lingerFinding({ facts, hostFacts, host, signal }: PreflightContex
   const { stdout, exitCode } = await run(host, ['loginctl', 'show-user', String(uid), '-p', 'Linger'], signal, 900);
   // systemd does not know a user without a session: then lingering is off too.
   if (exitCode === 0 && /^Linger=yes/m.test(text(stdout))) return undefined;
-  return warning(
-    'linger',
-    'Containers of this user stop when the user logs out, and do not start with the host, because lingering is disabled.',
-    'Enable lingering: loginctl enable-linger',
-    { rule: 'R5', remedy: { kind: 'run', label: 'Enable lingering', argv: ['loginctl', 'enable-linger'] } },
-  );
+  const message = 'Containers of this user stop when the user logs out, and do not start with the host, because lingering is disabled.';
+  const remedy: Finding['remedy'] = { kind: 'run', label: 'Enable lingering', argv: ['loginctl', 'enable-linger'] };
+  return warning('linger', message, 'Enable lingering: loginctl enable-linger', { rule: 'R5', remedy });
 }
 
 const enforceFile = '/sys/fs/selinux/enforce';
@@ -130,10 +124,8 @@ export async function* checkLabels({ facts, host, plan, entry, services, signal 
       return label.includes(':') && !forContainers.test(`${label}:`) ? [path.join(' ')] : [];
     });
   if (shut.length === 0) return;
-  yield warning(
-    'selinux',
-    `SELinux is enforcing on this host, but ${cleanLine(shut.join(' and '))} ${shut.length === 1 ? 'is' : 'are'} not labelled for containers, so Podman containers cannot read ${shut.length === 1 ? 'it' : 'them'}.`,
-    `As root on the host: chcon -R -t container_file_t ${cleanLine(shellCommand(shut))}. To keep the labels after a relabelling, also run semanage fcontext.`,
-    { rule: 'R13' },
-  );
+  const [are, them] = shut.length === 1 ? ['is', 'it'] : ['are', 'them'];
+  const message = `SELinux is enforcing on this host, but ${cleanLine(shut.join(' and '))} ${are} not labelled for containers, so Podman containers cannot read ${them}.`;
+  const advice = `As root on the host: chcon -R -t container_file_t ${cleanLine(shellCommand(shut))}. To keep the labels after a relabelling, also run semanage fcontext.`;
+  yield warning('selinux', message, advice, { rule: 'R13' });
 }

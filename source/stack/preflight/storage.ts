@@ -26,12 +26,11 @@ export async function* checkStorage(context: PreflightContext): AsyncIterable<Fi
   for (const storage of own.filter(({ content }) => content === 'downloads')) {
     const apart = elsewhere.find((other) => other.content === 'downloads' && pathText(other) !== pathText(storage));
     if (!apart) continue;
-    yield warning(
-      `downloads-apart:${apart.component}`,
-      `${entry.id} has its downloads in ${pathText(storage)}, but ${apart.component} has them in ${pathText(apart)}, so they cannot find each other's files.`,
-      'Use the same host folder for both components.',
-      { rule: 'R27', remedy: setTo(storage.mount.variables[0], apart.mount.host, `Use ${pathText(apart)}`) },
-    );
+    const where = `${entry.id} has its downloads in ${pathText(storage)}, but ${apart.component} has them in ${pathText(apart)}`;
+    const message = `${where}, so they cannot find each other's files.`;
+    const remedy = setTo(storage.mount.variables[0], apart.mount.host, `Use ${pathText(apart)}`);
+    const advice = 'Use the same host folder for both components.';
+    yield warning(`downloads-apart:${apart.component}`, message, advice, { rule: 'R27', remedy });
   }
   const all = [...own, ...elsewhere];
   const devices = new Map(
@@ -44,12 +43,10 @@ export async function* checkStorage(context: PreflightContext): AsyncIterable<Fi
       const key = `${pathText(downloads)}\n${pathText(library)}`;
       if (devices.get(downloads) === devices.get(library) || seen.has(key)) continue;
       seen.add(key);
-      yield warning(
-        `filesystems:${library.target}`,
-        `The downloads (${pathText(downloads)}) and the library (${pathText(library)}) are on two filesystems, so every file is copied and takes up space twice.`,
-        'Use one folder on one filesystem for both, so that files are hard-linked instead.',
-        { rule: 'R27' },
-      );
+      const both = `The downloads (${pathText(downloads)}) and the library (${pathText(library)})`;
+      const message = `${both} are on two filesystems, so every file is copied and takes up space twice.`;
+      const advice = 'Use one folder on one filesystem for both, so that files are hard-linked instead.';
+      yield warning(`filesystems:${library.target}`, message, advice, { rule: 'R27' });
     }
   }
 }

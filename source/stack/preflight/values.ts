@@ -15,7 +15,8 @@ export function* checkRequired({ plan, entry, secretsKnown, values }: PreflightC
     const required = entry.fields.some((field) => field.required && field.secret && variableOf(entry, field.name) === variable);
     if (what === 'missing' || (what === 'none' && required)) {
       const message = `The secret ${label} is required and has no value.`;
-      yield blocking(`secret-missing:${variable}`, message, 'Enter or generate the secret in the form.');
+      const advice = `Enter the secret in the form, or store it first: quarterdeck secrets set ${entry.id} ${variable}`;
+      yield blocking(`secret-missing:${variable}`, message, advice);
     } else if (what === 'keep' && version !== undefined && secretsKnown[variable] === undefined)
       yield blocking(
         `secret-gone:${variable}`,
@@ -68,12 +69,10 @@ export function* checkWebhook(context: PreflightContext): Iterable<Finding> {
     const url = URL.parse(value);
     const host = url?.hostname.replace(/^\[|\]$/g, '') ?? '';
     if (url?.protocol === 'https:' && host !== '' && !isPrivateName(host)) continue;
-    yield warning(
-      `webhook:${variable}`,
-      `${variable} is ${value === '' ? 'not set' : value}, so webhooks from the internet will not arrive.`,
-      'Use an https address with a public name of the reverse proxy or of a tunnel.',
-      { rule: 'R53', remedy: setTo(variable, site === '' || isPrivateName(site) ? undefined : `https://${site}/`) },
-    );
+    const message = `${variable} is ${value === '' ? 'not set' : value}, so webhooks from the internet will not arrive.`;
+    const advice = 'Use an https address with a public name of the reverse proxy or of a tunnel.';
+    const remedy = setTo(variable, site === '' || isPrivateName(site) ? undefined : `https://${site}/`);
+    yield warning(`webhook:${variable}`, message, advice, { rule: 'R53', remedy });
   }
 }
 
@@ -83,12 +82,10 @@ export function* checkSetupOnly(context: PreflightContext): Iterable<Finding> {
     const better = field.enum?.find((candidate) => !field.setupOnly?.includes(candidate));
     const exposed = isPublic(context);
     const finding = exposed ? blocking : warning;
-    yield finding(
-      `setup-only:${variable}`,
-      `"${field.name}" is ${value}, which is for setup only${exposed ? ', and the component can be reached publicly' : ''}.`,
-      better === undefined ? 'Choose another value.' : `Use ${better}.`,
-      { rule: 'R23', remedy: setTo(variable, better) },
-    );
+    const reach = exposed ? ', and the component can be reached from other machines' : '';
+    const message = `"${field.name}" is ${value}, which is for setup only${reach}.`;
+    const advice = better === undefined ? 'Choose another value.' : `Use ${better}.`;
+    yield finding(`setup-only:${variable}`, message, advice, { rule: 'R23', remedy: setTo(variable, better) });
   }
 }
 
@@ -101,12 +98,9 @@ export function* checkMtu({ entry, values }: PreflightContext): Iterable<Finding
   for (const { name } of entry.fields) {
     const value = Number(valueInForce(entry, name, values));
     if (!/(?:^|[^a-z])mtu$/i.test(name) || !(value > tunnelMtu)) continue;
-    yield warning(
-      `mtu:${name}`,
-      `"${name}" is ${value}. With the tunnel header, large packets exceed the usual 1500 bytes and are dropped.`,
-      `Use ${tunnelMtu}, or less if the path has a smaller MTU, or clamp the MSS.`,
-      { rule: 'R77', remedy: setTo(variableOf(entry, name), String(tunnelMtu)) },
-    );
+    const message = `"${name}" is ${value}. With the tunnel header, large packets can exceed the usual 1500 bytes, and are then dropped.`;
+    const advice = `Use ${tunnelMtu}, or less if the path has a smaller MTU, or clamp the MSS.`;
+    yield warning(`mtu:${name}`, message, advice, { rule: 'R77', remedy: setTo(variableOf(entry, name), String(tunnelMtu)) });
   }
 }
 
@@ -121,12 +115,9 @@ export function* checkTokenAge(context: PreflightContext): Iterable<Finding> {
     const madeMs = secretsMadeMs[variable];
     const validMs = Number.parseInt(field.validFor, 10) * (unitMs[field.validFor.slice(-1)] ?? 0);
     if (madeMs !== undefined && nowMs - madeMs <= validMs) continue;
-    yield blocking(
-      `token-age:${variable}`,
-      `"${field.name}" is valid for ${field.validFor} only, and ${madeMs === undefined ? 'its age is unknown' : `was stored ${agoText(nowMs - madeMs)}`}.`,
-      'Get a new token just before you deploy.',
-      { rule: 'R76' },
-    );
+    const age = madeMs === undefined ? 'its age is unknown' : `was stored ${agoText(nowMs - madeMs)}`;
+    const message = `"${field.name}" is valid for ${field.validFor} only, and ${age}.`;
+    yield blocking(`token-age:${variable}`, message, 'Get a new token just before you deploy.', { rule: 'R76' });
   }
 }
 

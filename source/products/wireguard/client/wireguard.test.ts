@@ -48,6 +48,8 @@ describe('a configuration that is in order', () => {
     const { problems: none, facts, publicKey } = inspectConfig(good);
     expect(none).toEqual([]);
     expect(publicKey).toBe(own.publicKey);
+    const half = inspectConfig(good.replace(', ::/0', '')).facts.join(' ');
+    expect(half).toContain('Traffic through the tunnel: 0.0.0.0/0.');
     expect(facts.join(' ')).toMatch(/All traffic goes through the tunnel\..*DNS: 10\.8\.0\.1.*Kill switch: none.*vpn\.example\.net:51820/);
   });
 });
@@ -56,6 +58,7 @@ describe('what is wrong, with line, column and field', () => {
   test.each([
     ['no MTU (R77)', /MTU.*\n/, '', ['1:1 [Interface] MTU', 'warning', /MTU is not set/]],
     ['an MTU of 1500 (R77)', '1420', '1500', ['5:7 [Interface] MTU', 'warning', /1500 leaves too little space/]],
+    ['an MTU that fits over IPv4 alone (R77)', '1420', '1430', ['5:7 [Interface] MTU', 'warning', /1430 .* over IPv6 \(80 bytes\)/]],
     ['an MTU that is none', '1420', 'big', ['5:7 [Interface] MTU', 'error', /not a valid MTU/]],
     [
       'too small for IPv6',
@@ -84,7 +87,7 @@ describe('what is wrong, with line, column and field', () => {
       '0.0.0.0/0, ::/0, everything',
       ['9:31 [Peer] AllowedIPs', 'error', /"everything" is not a network/],
     ],
-    ['IPv6 past the tunnel', '0.0.0.0/0, ::/0', '0.0.0.0/0', ['9:14 [Peer] AllowedIPs', 'warning', /IPv6 traffic bypasses/]],
+    ['IPv6 past the tunnel', '0.0.0.0/0, ::/0', '0.0.0.0/0', ['9:14 [Peer] AllowedIPs', 'warning', /IPv6 traffic can bypass/]],
     ['bits of a host', '0.0.0.0/0, ::/0', '10.8.0.5/24', ['9:14 [Peer] AllowedIPs', 'warning', /is read as 10\.8\.0\.0\/24/]],
     ['no port', 'vpn.example.net:51820', 'vpn.example.net', ['10:12 [Peer] Endpoint', 'error', /port/]],
     ['IPv6 without brackets', 'vpn.example.net:51820', '2001:db8::1:51820', ['10:12 [Peer] Endpoint', 'error', /brackets/]],
@@ -102,6 +105,12 @@ describe('what is wrong, with line, column and field', () => {
     ],
   ] as const)('%s', (_, what, by, [engineName, level, message]) => {
     expect(replaced(what, by)).toContainEqual([engineName, level, expect.stringMatching(message)]);
+  });
+
+  test('a private key may be set in PostUp, and a network be named twice for one peer', () => {
+    const later = 'PostUp = wg set %i private-key /etc/wireguard/key\nPreDown = true';
+    expect(replaced(`PrivateKey = ${own.privateKey}`, later)).toEqual([]);
+    expect(replaced('0.0.0.0/0, ::/0', '0.0.0.0/0, ::/0, 0.0.0.0/0')).toEqual([]);
   });
 
   test('a larger MTU is fine where the MSS is clamped (R77)', () => {
