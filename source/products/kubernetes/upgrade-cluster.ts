@@ -232,7 +232,9 @@ async function untilClear(checklist: ClusterChecklist): Promise<void> {
 
 function snapshotAction(checklist: ClusterChecklist): ChecklistAction {
   const what = storageOf(checklist) === 'state' ? 'a copy of the cluster state' : 'an etcd snapshot';
-  return { value: 'snapshot', label: `Create ${what} now`, detail: 'and verify it', first: true };
+  // k3s and RKE2 only list theirs.
+  const detail = storageOf(checklist) === 'built-in' ? 'and check that it is listed as complete' : 'and verify it';
+  return { value: 'snapshot', label: `Create ${what} now`, detail, first: true };
 }
 
 async function finish(checklist: ClusterChecklist): Promise<FlowOutcome> {
