@@ -81,7 +81,7 @@ test('a share that is too short, one given already, and a wrong one: each is sai
 });
 
 test.each([
-  [0, 'no share was entered'],
+  [0, 'no shares are entered'],
   [1, 'with 1 of 3 shares entered'],
   [2, 'with 2 of 3 shares entered'],
 ])('Esc with %i given says what remains, and they stay with the server', async (given, sentence) => {
@@ -129,7 +129,7 @@ test('two operators at two consoles: each gives what they have, and both see it 
   await other.give(share(2));
   await other.sees('vault is unsealed.');
   await one.give(share(3));
-  await one.sees('entered elsewhere in the meantime; yours was not', '┃  sent.');
+  await one.sees('The server was unsealed in the meantime; your share was not sent.');
   expect(await status()).toMatchObject({ sealed: false });
 });
 

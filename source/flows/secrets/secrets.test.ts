@@ -375,6 +375,13 @@ describe('an age file', () => {
     await expect(run('secrets-import', [file])).rejects.toMatchObject({ code: 'usage.path' });
   }, 60_000);
 
+  test('of a component without secrets is not written', async () => {
+    await keep(password, marked);
+    const file = join(fixture.folder, 'none.age');
+    expect((await run('secrets-export', [file], { component: 'nothing' })).message).toMatch(/^No secrets of nothing are stored in /);
+    await expect(stat(file)).rejects.toMatchObject({ code: 'ENOENT' });
+  });
+
   test('a secret key is no recipient', async () => {
     await keep(password, marked);
     await expect(run('secrets-export', [join(fixture.folder, 'x')], { to: ['AGE-SECRET-KEY-1ABC'] })).rejects.toMatchObject({
@@ -418,13 +425,13 @@ describe('the secrets manager', () => {
   afterEach(() => close());
 
   test('gets the newest versions, keeps what else lies there, and gives them back', async () => {
-    await ask('PUT', 'secret/data/quarterdeck/local/rss-reader', { data: { by_hand: 'stays' } });
+    await ask('PUT', 'secret/data/quarterdeck/local/rss-reader', { data: { by_hand: 'stays', port: 8080 } });
     await keep(password, 'old one');
     await keep(password, marked);
     const outcome = await run('secrets-export', [], { manager: url });
     expect(outcome.message).toContain('1 secret to 1 path');
     const there = (await (await ask('GET', 'secret/data/quarterdeck/local/rss-reader')).json()) as { data: { data: unknown } };
-    expect(there.data.data).toEqual({ by_hand: 'stays', DB_PASSWORD: marked });
+    expect(there.data.data).toEqual({ by_hand: 'stays', port: 8080, DB_PASSWORD: marked });
     expect((await run('secrets-export', [], { manager: url })).message).toContain('up to date');
 
     await fixture.vault.remove(undefined, password);

@@ -15,7 +15,7 @@ import {
 import { blocked, type CheckResult, looked, ok, skipped, warning } from './client/check-result.ts';
 import { blindSpots, checkerCommand, checkers, judgeChecker, limitedToVisible } from './client/checkers.ts';
 import type { Distribution } from './client/distribution.ts';
-import { dryRunDrain, lossesOf, planDrain } from './client/drain.ts';
+import { budgetAdvice, dryRunDrain, lossesOf, planDrain } from './client/drain.ts';
 import {
   checkCertificates,
   checkHealth,
@@ -54,7 +54,7 @@ async function itemsOf(checklist: ClusterChecklist): Promise<readonly Item[]> {
     if (distribution.kind !== 'kubeadm') return skipped(ownCertificates(distribution));
     if (nodeExec) return checkCertificates(nodeExec, signal);
     return warning(
-      `Not checked: ${first?.name ?? 'the control plane'} is not reachable from this machine`,
+      `Not checked: ${first ? `${first.name}: ${nodeExecs.why(first)}` : 'no control-plane node is visible'}`,
       'Run on a control-plane node: kubeadm certs check-expiration',
     );
   };
@@ -112,8 +112,9 @@ const ownCertificates = (distribution: Distribution) =>
 /** If the counters may not be read and no program checked the deployed objects, nothing was checked (R73). */
 async function checkUse({ api, target, session }: ClusterChecklist, checked: () => Promise<CheckResult>): Promise<CheckResult> {
   const used = await looked(() => checkDeprecated(api, target.minor, session.signal));
-  if (!used.unseen || !(await checked()).unseen) return used;
-  return { ...used, state: 'blocked', advice: `${used.advice} Alternatively, install pluto or kubent on this host.` };
+  if (!used.unseen) return used;
+  const { unseen, advice } = await checked();
+  return unseen ? { ...used, state: 'blocked', advice: `${used.advice} Alternatively: ${advice}` } : used;
 }
 
 function withoutRelease(minors: readonly number[]): CheckResult {
@@ -150,7 +151,7 @@ async function runCheckers({ flowContext, input, context, kubeconfig, target, se
     const reported = { ...worstOne, evidence: results.flatMap(({ summary, evidence = [] }) => [summary, ...evidence]) };
     return worstOne.state === 'blocked' ? reported : limitedToVisible(reported, await blindSpots(api, session.signal));
   }
-  const advice = `The API server cannot check files and charts. To check them: pluto detect-files -d DIR --target-versions k8s=${target.text}`;
+  const advice = `Install pluto or kubent on this host. To check files that are not deployed: pluto detect-files -d DIR --target-versions k8s=${target.text}`;
   return { ...warning('neither pluto nor kubent is installed on this host', advice), unseen: true };
 }
 
@@ -176,12 +177,7 @@ async function dryRunResult({ api, session, facts }: ClusterChecklist, node: str
   ];
   const evidence = [...refused, ...lost];
   const moved = `${countText(plan.evicted.length, 'pod')} to move`;
-  if (refused.length > 0)
-    return blocked(
-      `${moved}; ${refused.join('; ')}`,
-      'Relax the disruption budget (add a replica or raise maxUnavailable) before you drain this node.',
-      evidence,
-    );
+  if (refused.length > 0) return blocked(`${moved}; ${refused.join('; ')}`, budgetAdvice, evidence);
   if (lost.length > 0) return warning(`${moved}; ${lost.join('; ')}`, 'Save any data that must not be lost.', evidence);
   return ok(moved);
 }

@@ -11,18 +11,16 @@ async function contextOf(session: Session, config: Kubeconfig, named: string | u
   if (named !== undefined) return named;
   const [first, second] = config.contexts;
   if (!first) {
-    const message = `${config.files.map(cleanLine).join(', ')} defines no contexts.`;
+    const message = `No contexts in ${config.files.map(cleanLine).join(', ')}.`;
     throw new Fault('usage.context', message, 'Pass another kubeconfig with --kubeconfig FILE.');
   }
   if (!second) return first.name;
   return session.ask.choice({
     id: 'cluster',
     label: 'Cluster',
-    choices: config.contexts.map(({ name, server, user }) => ({
-      value: name,
-      label: name,
-      detail: `${server}${user === '' ? '' : ` as ${user}`}`,
-    })),
+    choices: config.contexts.map(({ name: value, server, user }) => {
+      return { value, label: value, detail: user === '' ? server : `${server} as ${user}` };
+    }),
     initial: config.contexts.find(({ current }) => current)?.name ?? first.name,
   });
 }
@@ -45,13 +43,12 @@ export async function openCluster(session: Session, input: FlowInput, flowContex
 /** Prompts before the plugin runs: a kubeconfig may name any program. It runs as written, on the host of the file, and is shown first. */
 async function askPlugin(session: Session, { engineName }: FlowInput, flowContext: FlowContext, login: ClusterLogin) {
   const command = (login.exec?.argv ?? []).map(cleanLine).join(' ');
-  if (session.dryRun) {
+  if (session.dryRun)
     throw new Fault(
       'refused.plugin',
       `Context ${cleanLine(login.context)} uses a credential plugin (${command}), which is not run in a dry run.`,
       'Use a context with a token or a certificate for the dry run.',
     );
-  }
   if (session.attended) {
     const answer = await session.ask.choice({
       id: 'plugin',

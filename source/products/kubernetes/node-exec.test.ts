@@ -106,15 +106,15 @@ describe('a way to a node', () => {
   test('is none where sudo asks or the host is away, and that is said', async () => {
     const asks = findNodeExecs(flowContext(machine('desk', { hostname: 'cp-1', uid: 1000, sudo: false }).host), 'local', signal);
     expect(await asks.to(node('cp-1'))).toBeUndefined();
-    expect(asks.why(node('cp-1'))).toBe('sudo requires a password on this machine');
+    expect(asks.why(node('cp-1'))).toBe('no sudo without a password on this machine');
     const away = findNodeExecs(
       flowContext(machine('desk').host, { nas: { ssh: 'cp-1', host: machine('nas', { away: true }).host } }),
       'local',
       signal,
     );
     expect(await away.to(node('cp-1'))).toBeUndefined();
-    expect(away.why(node('cp-1'))).toBe('nas cannot be reached: nas does not respond.');
-    expect(away.why(node('worker-1'))).toBe('not reachable from this machine');
+    expect(away.why(node('cp-1'))).toBe('nas cannot be used: nas does not respond');
+    expect(away.why(node('worker-1'))).toBe('not a configured host');
   });
 
   test('is a container that kind made, and no other one of that name', async () => {

@@ -105,7 +105,7 @@ export function findNodeExecs(flowContext: FlowContext, engineName: string, sign
       } catch (thrown) {
         signal.throwIfAborted();
         if (!(thrown instanceof Fault)) throw thrown;
-        reasons.set(name, `${cleanLine(known)} cannot be reached: ${thrown.message}`);
+        reasons.set(name, `${cleanLine(known)} cannot be used: ${thrown.message.replace(/\.$/, '')}`);
       }
     }
     return undefined;
@@ -115,7 +115,7 @@ export function findNodeExecs(flowContext: FlowContext, engineName: string, sign
   async function asRoot(name: string, host: Host, shown: string, uid: number | undefined): Promise<NodeExec | undefined> {
     const nodeExec = execOverHost(host, shown, uid === 0);
     if (uid === 0 || (await nodeExec.read(['true'], signal)).exitCode === 0) return nodeExec;
-    reasons.set(name, `sudo requires a password ${shown}`);
+    reasons.set(name, `no sudo without a password ${shown}`);
     return undefined;
   }
 
@@ -137,6 +137,6 @@ export function findNodeExecs(flowContext: FlowContext, engineName: string, sign
       known.set(node.name, nodeExec);
       return nodeExec;
     },
-    why: ({ name }: ClusterNode): string => reasons.get(name) ?? 'not reachable from this machine',
+    why: ({ name }: ClusterNode): string => reasons.get(name) ?? 'not a configured host',
   };
 }

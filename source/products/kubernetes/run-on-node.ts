@@ -74,7 +74,7 @@ async function runByHand(checklist: ClusterChecklist, node: ClusterNode, { what,
 
 const lastLines = (text: string): string[] => text.trim().split('\n').slice(-3).map(cleanLine).filter(Boolean);
 
-/** Waits until `look` returns true; a cluster whose API server restarts does not respond for a while. Throws `failed.node`. */
+/** Waits until `look` returns no reason to wait. While its API server restarts, a cluster does not respond. Throws `failed.node`. */
 export async function untilSeen(
   checklist: ClusterChecklist,
   { controlPlane }: { controlPlane: boolean },

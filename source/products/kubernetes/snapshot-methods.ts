@@ -88,12 +88,12 @@ async function takeFile(
 
 /** Checks the recorded file of the last hour with `look`. `byHand`: how to take a snapshot without access to its node. */
 async function observeFile(
-  { list }: ClusterChecklist,
+  { list, hand, facts }: ClusterChecklist,
   nodeExec: NodeExec | undefined,
   byHand: string,
-  look: (nodeExec: NodeExec, kept: Record<'file' | 'age' | 'by', string>) => Promise<CheckResult>,
+  look: (nodeExec: NodeExec, kept: Record<'file' | 'age' | 'by' | 'advice', string>) => Promise<CheckResult>,
 ): Promise<CheckResult> {
-  const advice = nodeExec ? 'Create a snapshot in this checklist.' : byHand;
+  const advice = nodeExec && !hand && facts.distribution.kind !== 'unknown' ? 'Create a snapshot in this checklist.' : byHand;
   const note = list.note('snapshot');
   const { file, takenMs } = note?.data ?? {};
   if (note?.kind !== 'done' || typeof file !== 'string' || typeof takenMs !== 'number') return blocked('none from the last hour', advice);
@@ -101,7 +101,7 @@ async function observeFile(
   const age = agoText(ageMs);
   if (ageMs > freshMs) return blocked(`${file} was created ${age}; it must not be older than one hour`, advice);
   if (!nodeExec) return warning(`${file}, created ${age} by ${note.by}; not verified again`);
-  return look(nodeExec, { file, age, by: note.by });
+  return look(nodeExec, { file, age, by: note.by, advice });
 }
 
 /* etcd beside the control plane, as kubeadm configures it. */
@@ -109,11 +109,14 @@ async function observeFile(
 export const etcdByHand = (node: string) =>
   `Create a snapshot on ${node || 'a control-plane node'}: ETCDCTL_API=3 ${etcdctl(kubeadmEtcd, 'snapshot', 'save', 'FILE').join(' ')}. Check it with "etcdutl snapshot status FILE", then skip this item with the location of the snapshot as the reason.`;
 
+const noTools = (node: string) =>
+  `Install etcdctl on ${node}, and create the snapshot again. If etcd runs on other hosts, create one there, and skip this item with its location as the reason.`;
+
 const contentText = ({ file, keys, sizeBytes }: Snapshot, verifier: string) =>
   `${file} (${countText(keys, 'key')}, ${bytesText(sizeBytes)}), verified with ${verifier}`;
 const evidenceOf = (node: string, { file, hash, revision, keys, sizeBytes }: Snapshot, { version, verifier }: EtcdTools): string[] => [
   `on ${node}: ${file}`,
-  `hash ${hash}, revision ${revision}, ${countText(keys, 'key')}, ${sizeBytes} bytes; etcd ${version}, verified with ${verifier}`,
+  `hash ${hash}, revision ${revision}, ${countText(keys, 'key')}, ${sizeBytes} bytes; etcdctl ${version}, verified with ${verifier}`,
   'The snapshot contains every secret of the cluster. Copy it to a location that only you can read.',
 ];
 
@@ -130,7 +133,7 @@ function observeEtcd(checklist: ClusterChecklist, { name, nodeExec }: SnapshotSo
 
 async function takeEtcd(checklist: ClusterChecklist, { name, nodeExec }: ReachedSource): Promise<void> {
   const tools = await findEtcdTools(nodeExec, checklist.session.signal);
-  if (!tools) throw new Fault('failed.snapshot', `No etcdctl was found on ${name} or in a running etcd container.`, etcdByHand(name));
+  if (!tools) throw new Fault('failed.snapshot', `No etcdctl was found on ${name} or in a running etcd container.`, noTools(name));
   const commandsFor = (file: string) => snapshotCommands(tools, kubeadmEtcd, file);
   await takeFile(checklist, name, tools.folder, commandsFor, async (grant, file) => {
     const snapshot = await createSnapshot(grant, nodeExec, tools, kubeadmEtcd, file);
@@ -192,7 +195,7 @@ async function verifyCopy(nodeExec: NodeExec, file: string, signal: AbortSignal)
   const [verdict = '', count = ''] = outcome.stdout.trim().split('\n');
   const rows = Number(count);
   if (outcome.exitCode === 0 && verdict === 'ok' && rows > 0) return rows;
-  const why = cleanLine(outcome.exitCode === 0 && verdict !== 'ok' ? verdict : lastWords(outcome)) || 'it is empty';
+  const why = cleanLine(outcome.exitCode !== 0 ? lastWords(outcome) : verdict === 'ok' ? '' : verdict) || 'it is empty';
   throw new Fault('failed.snapshot', `The copy ${cleanLine(file)} cannot be used: ${why}.`, 'Create the copy again.');
 }
 
@@ -209,8 +212,8 @@ async function observeState(checklist: ClusterChecklist, { name, nodeExec }: Sna
   if (!nodeExec) return blocked('cannot be checked from this machine, because the state is in SQLite or in an external database', byHand);
   if (!(await hasSqlite(nodeExec, signal)))
     return blocked(
-      `${database} does not exist on ${name}, so k3s uses an external database`,
-      `Back up the external database and ${token}. Then skip this item with the location of the backup as the reason.`,
+      `${database} does not exist on ${name}: k3s uses an external database, or another data folder`,
+      'Back up the database and the token of the server. Then skip this item with the location of the backup as the reason.',
     );
   return observeFile(checklist, nodeExec, byHand, async (reached, { file, age }) =>
     ok(`${file} (${await verifyCopy(reached, file, signal)} rows), verified with sqlite3, ${age}`, copyEvidence(name, file)),
@@ -219,7 +222,7 @@ async function observeState(checklist: ClusterChecklist, { name, nodeExec }: Sna
 
 async function takeState(checklist: ClusterChecklist, { name, nodeExec }: ReachedSource): Promise<void> {
   const remedy =
-    'Install sqlite3 on the node (apt-get install sqlite3), or stop k3s, copy /var/lib/rancher/k3s/server/db and the token, and start k3s again.';
+    'Fix the problem on the node (if sqlite3 is missing: apt-get install sqlite3), or stop k3s, copy /var/lib/rancher/k3s/server/db and the token, and start k3s again.';
   await takeFile(checklist, name, sqliteState.folder, copyCommands, async (grant, file) => {
     await runSnapshot(grant, nodeExec, copyCommands(file), remedy, ([program = ''], outcome) =>
       outcome.exitCode === 127 ? `${program} is not installed on the node.` : failureText(program, outcome),
@@ -233,9 +236,9 @@ async function takeState(checklist: ClusterChecklist, { name, nodeExec }: Reache
 
 function observeTalos(checklist: ClusterChecklist, { nodeExec }: SnapshotSource): Promise<CheckResult> {
   const byHand = `Create a snapshot: talosctl -n ${planeAddress(checklist.facts) ?? 'NODE'} etcd snapshot etcd.db. Then skip this item with the location of the snapshot as the reason.`;
-  return observeFile(checklist, nodeExec, byHand, async (reached, { file, age, by }) => {
+  return observeFile(checklist, nodeExec, byHand, async (reached, { file, age, by, advice }) => {
     const { exitCode } = await reached.read(['test', '-s', file], checklist.session.signal);
-    if (exitCode !== 0) return blocked(`${file} no longer exists`, 'Create a snapshot in this checklist.');
+    if (exitCode !== 0) return blocked(`${file} is missing or empty`, advice);
     return ok(`${file}, created ${age} by ${by}`, checklist.list.note('snapshot')?.evidence ?? []);
   });
 }
@@ -260,15 +263,11 @@ async function takeTalos(checklist: ClusterChecklist, { nodeExec }: ReachedSourc
   });
 }
 
-/** Parses talosctl's report about the snapshot that it wrote. Throws `failed.snapshot` if the report is empty. */
+/** Parses talosctl's report about the snapshot that it wrote. Throws `failed.snapshot` if it reports no content. */
 function talosSnapshot(file: string, reported: string): Snapshot {
   const found = /snapshot info: hash ([0-9a-f]+), revision (\d+), total keys (\d+), total size (\d+)/.exec(reported);
   const [, hash = '', revision = '0', keys = '0', size = '0'] = found ?? [];
   if (Number(keys) <= 0 || Number(size) <= 0)
-    throw new Fault(
-      'failed.snapshot',
-      `talosctl reports an empty snapshot: ${cleanLine(file)}.`,
-      'Check the file, then create the snapshot again.',
-    );
+    throw new Fault('failed.snapshot', `talosctl reports no content for the snapshot ${cleanLine(file)}.`, 'Create the snapshot again.');
   return { file, hash, revision: Number(revision), keys: Number(keys), sizeBytes: Number(size) };
 }

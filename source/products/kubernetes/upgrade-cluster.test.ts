@@ -101,19 +101,26 @@ describe('looking (R73)', () => {
     await expect(readdir(join(fixture.folder, 'checklists'))).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
-  test('the path to the newest release counts a step for each minor of each part (R73)', async () => {
-    await fixture.run(['practice'], { to, check: true });
-    const shown = fixture.operator.shown.flatMap((one) => (one.kind === 'text' ? [one.text] : [])).join('\n');
-    const [, newest, steps] = /1\.31 -> 1\.32 -> .* -> 1\.(\d+), one checklist run for each minor\. (\d+) steps in all\./.exec(shown) ?? [];
-    const minors = Object.values(await fixture.nodes()).map(({ kubelet }) => Number(kubelet.split('.')[1]));
-    expect(Number(steps)).toBe([31, ...minors].reduce((sum, minor) => sum + Number(newest) - minor, 0));
-  });
+  test.each([1, 3])(
+    'the path to the newest release counts a step for each minor of each part, with control planes: %i (R73)',
+    async (servers) => {
+      await fixture.close();
+      fixture = await ClusterFixture.open({ servers });
+      await fixture.run(['practice'], { to, check: true });
+      const shown = fixture.operator.shown.flatMap((one) => (one.kind === 'text' ? [one.text] : [])).join('\n');
+      const [, newest, steps] =
+        /1\.31 -> 1\.32 -> .* -> 1\.(\d+), one checklist run for each minor version\. (\d+) steps in total\./.exec(shown) ?? [];
+      const minors = Object.values(await fixture.nodes()).map(({ kubelet }) => Number(kubelet.split('.')[1]));
+      expect(Number(newest)).toBeGreaterThan(32);
+      expect(Number(steps)).toBe([...Array(servers).fill(31), ...minors].reduce((sum, minor) => sum + Number(newest) - minor, 0));
+    },
+  );
 
   test.each([
     ['1.33.0', 'refused.skip', /from 1\.31 to 1\.33 skips 1\.32.*1\.31 -> 1\.32 -> 1\.33/],
     ['1.35.1', 'refused.skip', /skips 1\.32 to 1\.34/],
-    ['1.30.9', 'usage.release', /already runs v1\.31\.6\. The only way back is to restore etcd/],
-    ['1.31.2', 'usage.release', /already runs v1\.31\.6\. The only way back is to restore etcd/],
+    ['1.30.9', 'usage.release', /already runs v1\.31\.6, and a downgrade is not supported/],
+    ['1.31.2', 'usage.release', /already runs v1\.31\.6, and a downgrade is not supported/],
     ['2.0.0', 'usage.release', /The major version must be 1, not 2/],
     ['latest', 'usage.release', /Unknown Kubernetes version "latest"\. Use a version such as 1\.32\.0/],
     ['1.32.0-rc.1', 'usage.release', /1\.32\.0-rc\.1 is a pre-release/],
@@ -155,9 +162,9 @@ describe('looking (R73)', () => {
       ['1.29.9', /^--via 1\.29\.9 is not on the path/],
       ['1.32.0', /^--via 1\.32\.0 is not on the path/],
       ['2.30.1', /^--via 2\.30\.1 is not on the path/],
-      ['1.30', /^--via must be a final Kubernetes version, not 1\.30\.$/],
-      ['latest', /^--via must be a final Kubernetes version, not latest\.$/],
-      ['1.30.1-rc.1', /^--via must be a final Kubernetes version, not 1\.30\.1-rc\.1\.$/],
+      ['1.30', /^--via must be a full, final Kubernetes version, not 1\.30\.$/],
+      ['latest', /^--via must be a full, final Kubernetes version, not latest\.$/],
+      ['1.30.1-rc.1', /^--via must be a full, final Kubernetes version, not 1\.30\.1-rc\.1\.$/],
       ['1.30.1+k3s1', /^--via 1\.30\.1\+k3s1 is not a version for this cluster \(kubeadm\)\.$/],
     ])('%s is refused, and what is suggested is accepted (R73)', async (via, message) => {
       const fault = await fixture.run(['practice'], { to: '1.31.8', via: [via], check: true }).catch((thrown: unknown) => thrown);
@@ -308,7 +315,7 @@ describe('looking (R73)', () => {
         for (const older of ['1.31.9', '1.32.3'])
           await expect(fixture.run(['practice'], { to: older, check: true })).rejects.toMatchObject({
             code: 'usage.release',
-            message: expect.stringMatching(/^The cluster already runs v1\.32\.4\. The only way back/),
+            message: expect.stringMatching(/^An API server already runs v1\.32\.4, and a downgrade is not supported/),
             remedy: expect.stringMatching(/--to 1\.32\.4\./),
           });
       },
@@ -433,9 +440,9 @@ describe('looking (R73)', () => {
       });
       expect(items['checker']).toMatchObject({
         state: 'blocked',
-        summary: 'pluto found APIs that 1.32 removes',
+        summary: 'pluto found APIs that 1.32 no longer serves',
         evidence: [
-          'pluto found APIs that 1.32 removes',
+          'pluto found APIs that 1.32 no longer serves',
           'catch-all: FlowSchema flowcontrol.apiserver.k8s.io/v1beta3, removed in 1.32; use flowcontrol.apiserver.k8s.io/v1',
         ],
       });
@@ -465,7 +472,12 @@ describe('looking (R73)', () => {
         summary: expect.stringMatching(/^pluto found nothing, but the result is incomplete: /),
       });
       expect(items['checker']?.summary).toMatch(words);
-      expect(items['deprecated']).toMatchObject({ state: 'blocked' });
+      // pluto is installed: the user who runs it lacks a right, or an API is unavailable.
+      expect(items['deprecated']).toMatchObject({
+        state: 'blocked',
+        advice: expect.stringMatching(/Check again as a user who can list them/),
+      });
+      expect(items['deprecated']?.advice).not.toMatch(/[Ii]nstall/);
     });
   });
 
@@ -579,6 +591,16 @@ describe('walking', () => {
     });
     const again = await fixture.run(['practice'], { to, check: true });
     expect(itemsOf(again.data)['snapshot']).toMatchObject({ state: 'ok', summary: expect.stringMatching(/verified with etcdutl/) });
+    // One that is no longer on the node, or is damaged, does not count.
+    const { file: taken } = stored.notes.snapshot.data;
+    stored.notes.snapshot.data.file = '/var/backups/etcd/gone.db';
+    await writeFile(file, JSON.stringify(stored));
+    expect(itemsOf((await fixture.run(['practice'], { to, check: true })).data)['snapshot']).toMatchObject({
+      state: 'blocked',
+      summary: expect.stringMatching(/cannot open \/var\/backups\/etcd\/gone\.db: No such file$/),
+      advice: expect.stringMatching(/then create the snapshot again\.$/),
+    });
+    stored.notes.snapshot.data.file = taken;
     stored.notes.snapshot.data.takenMs -= 3_700_000;
     await writeFile(file, JSON.stringify(stored));
     const later = await fixture.run(['practice'], { to, check: true });
@@ -783,8 +805,45 @@ describe('walking', () => {
     fixture.operator = byHand;
     const { message } = await fixture.run(['practice'], { to, skip: [...skips, 'snapshot=taken by hand, nas:/srv/etcd.db'] });
     expect(message).toMatch(/of practice run v1\.32\.4/);
-    expect(byHand.texts().join('\n')).toMatch(/Run manually on worker-1 as root \(not reachable from this machine\):\n {2}sed -i/);
+    expect(byHand.texts().join('\n')).toMatch(/Run manually on worker-1 as root \(not a configured host\):\n {2}sed -i/);
     expect(fixture.ran).toEqual([]);
+  });
+
+  test('by hand no snapshot is offered, so it is told how to take one', async () => {
+    const { data } = await fixture.run(['practice'], { to, check: true, hand: true });
+    expect(itemsOf(data)['snapshot']).toMatchObject({
+      state: 'blocked',
+      advice: expect.stringMatching(/^Create a snapshot on cp-1: ETCDCTL_API=3/),
+    });
+  });
+
+  test('an API server that was skipped is named at the end (R73)', async () => {
+    await fixture.close();
+    fixture = await ClusterFixture.open({ servers: 2 });
+    await makeRoom();
+    fixture.operator = somebody({}, 'unattended');
+    const outcome = await fixture.run(['practice'], { to: '1.31.8', via: ['1.30.12'], skip: [...skips, 'control-plane cp-2=next week'] });
+    expect(outcome).toMatchObject({
+      exitCode: 1,
+      message: 'practice is not fully upgraded to v1.31.8: an API server runs v1.31.6.',
+    });
+  });
+
+  test('a node that runs a newer patch release is not said to run the target', async () => {
+    await makeRoom();
+    fixture.setKubelet('worker-1', 'v1.31.9');
+    fixture.operator = somebody({}, 'unattended');
+    const { message, data } = await fixture.run(['practice'], { to: '1.31.8', via: ['1.30.12'], skip: skips });
+    expect(message).toBe('The control plane and 4 nodes of practice run v1.31.8 or newer.');
+    expect(itemsOf(data)['after']?.summary).toBe('4 nodes at v1.31.8 or newer, all ready');
+  });
+
+  test('the command that resumes it names the kubeconfig, without which the context is unknown', async () => {
+    const kubeconfig = join(fixture.folder, 'kubeconfig');
+    fixture.operator = somebody({ checklist: ['leave'] });
+    await expect(fixture.run(['practice'], { to, kubeconfig })).rejects.toMatchObject({
+      remedy: `To resume the upgrade: quarterdeck upgrade practice --kubeconfig ${kubeconfig}`,
+    });
   });
 
   test('dry-run: everything that would be done is told, nothing is', async () => {

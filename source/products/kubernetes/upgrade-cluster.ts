@@ -5,13 +5,13 @@ import type { ComponentView } from '../../fleet/model.ts';
 import { type ChecklistAction, checklistOutcome, inTheWay, runChecklist, skipsOf, writeReport } from '../../flows/checklist-questions.ts';
 import { upgradeComponent } from '../../flows/deploy/upgrade-component.ts';
 import type { FlowContext, FlowInput, FlowOutcome, Procedure } from '../../flows/flow.ts';
-import { wordsUpTo } from '../../flows/flow-options.ts';
+import { optionOf, wordsUpTo } from '../../flows/flow-options.ts';
 import { Checklist, storedChecklist } from '../../session/checklist.ts';
 import type { Session } from '../../session/session.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { countText } from '../../text/quantities.ts';
 import { type ClusterFacts, oldestApiServer, readCluster, readNode } from './client/cluster-facts.ts';
-import { minorText, newestMinorAt, type Release } from './client/release.ts';
+import { compareReleases, minorText, newestMinorAt, type Release } from './client/release.ts';
 import { pathText, skewProblems } from './client/skew.ts';
 import {
   type ClusterChecklist,
@@ -74,13 +74,17 @@ function showWhere(session: Session, facts: ClusterFacts): void {
 }
 
 /** Returns the path to the newest known release: one checklist covers one minor. */
-function pathLine({ apiServer, nodes }: ClusterFacts): string {
+function pathLine(facts: ClusterFacts): string {
+  const { apiServer, nodes } = facts;
   const newest = newestMinorAt(Date.now());
-  if (apiServer.minor >= newest) return `The cluster runs ${minorText(apiServer)}, the newest known minor version.`;
-  const reported = `Path to the newest version: ${pathText(apiServer.minor, newest)}, one checklist run for each minor version.`;
+  if (apiServer.minor >= newest) return `The cluster runs ${minorText(apiServer)}; the newest minor version is about 1.${newest}.`;
+  const reported = `Path to the newest version (about 1.${newest}): ${pathText(apiServer.minor, newest)}, one checklist run for each minor version.`;
   // The skew check reports a kubelet that is newer than the API server; it would have to go back first.
   if (nodes.some(({ kubelet }) => kubelet.minor > apiServer.minor)) return reported;
-  const steps = [apiServer, ...nodes.map(({ kubelet }) => kubelet)].reduce((sum, { minor }) => sum + newest - minor, 0);
+  const servers = nodes.filter(({ controlPlane }) => controlPlane).map(({ name }) => facts.planes.get(name) ?? apiServer);
+  const kubelets = nodes.filter((node) => !isServer(facts, node)).map(({ kubelet }) => kubelet);
+  const parts = [...(servers.length > 0 ? servers : [apiServer]), ...kubelets];
+  const steps = parts.reduce((sum, { minor }) => sum + newest - minor, 0);
   return `${reported} ${countText(steps, 'step')} in total.`;
 }
 
@@ -105,8 +109,8 @@ export async function upgradeCluster(
   const begun = await begunChecklist(folder, context, own);
   // A checklist whose release the cluster has meanwhile passed is obsolete.
   const target = await chooseTarget(session, input, facts, begun?.facts['to'], nodeExec);
-  if (begun?.facts['to'] === target.text)
-    session.show({ kind: 'text', text: `Resuming the upgrade to ${target.text} that ${begun.startedBy} started.` });
+  const what = `${input.options.check === true ? 'Checking' : 'Resuming'} the upgrade to ${target.text}`;
+  if (begun?.facts['to'] === target.text) session.show({ kind: 'text', text: `${what} that ${begun.startedBy} started.` });
   const list = await Checklist.open({
     file: own ?? join(folder, `cluster-${safeName(context)}-${safeName(target.text)}.json`),
     title: `Upgrade of ${context} to ${target.text}`,
@@ -118,11 +122,8 @@ export async function upgradeCluster(
   const kept = list.note('via')?.data;
   const between = await releasesBetween(session, input, facts, target, kept);
   // Recorded because the nodes may be past these releases when the run is resumed.
-  if (between.size > 0)
-    await list.keep('via', {
-      kind: 'done',
-      data: { ...kept, ...Object.fromEntries([...between].map(([minor, { text }]) => [minor, text])) },
-    });
+  const passed = Object.fromEntries([...between].map(([minor, { text }]) => [minor, text]));
+  if (between.size > 0) await list.keep('via', { kind: 'done', data: { ...kept, ...passed } });
   const checklist: ClusterChecklist = {
     ...{ session, input, flowContext, api, context, facts, target, list, nodeExecs, between, pace },
     kubeconfig: config.files,
@@ -200,7 +201,8 @@ function order(checklist: ClusterChecklist): string[] {
 function goText({ facts, target }: ClusterChecklist): string {
   if (facts.distribution.kind === 'talos') return 'Continue: all nodes together, with talosctl';
   const first = facts.distribution.isOneProgram ? 'servers one at a time, then' : 'the control plane, then';
-  return `Continue: ${isPlaneAt(facts, target) ? '' : `${first} `}nodes one at a time`;
+  const early = nodesBefore(facts, target).length > 0 ? 'nodes that are too old, ' : '';
+  return `Continue: ${early}${isPlaneAt(facts, target) ? '' : `${first} `}nodes one at a time`;
 }
 
 async function untilClear(checklist: ClusterChecklist): Promise<void> {
@@ -230,7 +232,9 @@ async function untilClear(checklist: ClusterChecklist): Promise<void> {
 
 function snapshotAction(checklist: ClusterChecklist): ChecklistAction {
   const what = storageOf(checklist) === 'state' ? 'a copy of the cluster state' : 'an etcd snapshot';
-  return { value: 'snapshot', label: `Create ${what} now`, detail: 'and verify it', first: true };
+  // k3s and RKE2 only list theirs.
+  const detail = storageOf(checklist) === 'built-in' ? 'and check that it is listed as complete' : 'and verify it';
+  return { value: 'snapshot', label: `Create ${what} now`, detail, first: true };
 }
 
 async function finish(checklist: ClusterChecklist): Promise<FlowOutcome> {
@@ -238,24 +242,31 @@ async function finish(checklist: ClusterChecklist): Promise<FlowOutcome> {
   if (session.dryRun)
     return checklistOutcome(session, input, list, { outcome: `Dry run: ${context} still runs ${checklist.facts.apiServer.text}.` });
   checklist.facts = await readCluster(api, session.signal);
-  const { nodes } = checklist.facts;
+  const { nodes, apiServers } = checklist.facts;
   const problems = skewProblems(checklist.facts);
   const behind = nodes.filter((node) => roundsOf(checklist, node).length > 0).map(({ name }) => name);
   const notReady = nodes.filter(({ ready }) => !ready).map(({ name }) => name);
-  const left = [...problems, ...behind.map((name) => `${name} is not upgraded`), ...notReady.map((name) => `${name} is not ready`)];
+  const left = [
+    ...problems.map((problem) => problem.replace(/\.$/, '')),
+    ...(isPlaneAt(checklist.facts, target) ? [] : [`an API server runs ${oldestApiServer(checklist.facts).text}`]),
+    ...behind.map((name) => `${name} is not upgraded`),
+    ...notReady.map((name) => `${name} is not ready`),
+  ];
+  const isNewer = [...apiServers, ...nodes.map(({ kubelet }) => kubelet)].some((release) => compareReleases(release, target) > 0);
+  const reached = `${target.text}${isNewer ? ' or newer' : ''}`;
   await list.set('after', {
     section: sections.steps,
     title: 'Afterwards',
     state: left.length > 0 ? 'warning' : 'ok',
-    summary: left.length > 0 ? left.join('; ') : `${countText(nodes.length, 'node')} at ${target.text}, all ready`,
+    summary: left.length > 0 ? left.join('; ') : `${countText(nodes.length, 'node')} at ${reached}, all ready`,
     evidence: nodes.map(({ name, kubelet, ready }) => `${name}  ${kubelet.text}  ${ready ? 'ready' : 'not ready'}`),
   });
   await list.keepSeen();
   const complete = left.length === 0;
   if (complete) await list.end();
   const outcome = complete
-    ? `The control plane and ${countText(nodes.length, 'node')} of ${cleanLine(context)} run ${target.text}.`
-    : `${cleanLine(context)} is not fully upgraded to ${target.text}: ${left.join('; ')}`;
+    ? `The control plane and ${countText(nodes.length, 'node')} of ${cleanLine(context)} run ${reached}.`
+    : `${cleanLine(context)} is not fully upgraded to ${target.text}: ${left.join('; ')}.`;
   return checklistOutcome(session, input, list, { outcome, complete });
 }
 
@@ -276,13 +287,13 @@ async function leftFault(checklist: ClusterChecklist, thrown: unknown, report: s
   const done = steps.filter(({ state }) => state === 'ok').length;
   const cordoned = await stillCordoned(checklist);
   const begun = steps.some(({ state }) => state === 'ok' || state === 'running');
-  const where = begun
-    ? `${done} of ${countText(steps.length, 'step')} done${cordoned.length > 0 ? `; ${cordoned.join(', ')} ${cordoned.length === 1 ? 'is' : 'are'} still cordoned` : ''}.`
-    : 'Nothing was upgraded.';
+  const state = begun ? `${done} of ${countText(steps.length, 'step')} done` : 'Nothing was upgraded';
+  const where = `${state}${cordoned.length > 0 ? `; ${cordoned.join(', ')} ${cordoned.length === 1 ? 'is' : 'are'} still cordoned` : ''}.`;
+  const named = ['kubeconfig', 'checklist'].flatMap((name) => optionOf(input, name)?.replace(/^/, `--${name} `) ?? []);
   return new Fault(
     thrown.code,
     `${thrown.message.replace(/([^.!?])$/, '$1.')} ${where}${report ? ` Report: ${report}` : ''}`,
-    `${thrown.kind === 'interrupted' ? '' : `${thrown.remedy} `}To resume the upgrade: quarterdeck upgrade ${context}${typeof input.options.checklist === 'string' ? ` --checklist ${input.options.checklist}` : ''}`,
+    `${thrown.kind === 'interrupted' ? '' : `${thrown.remedy} `}To resume the upgrade: ${['quarterdeck upgrade', context, ...named].join(' ')}`,
     { cause: thrown },
   );
 }

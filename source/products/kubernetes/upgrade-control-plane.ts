@@ -87,9 +87,10 @@ async function managedControlPlane(checklist: ClusterChecklist): Promise<void> {
   if (!(await at())) {
     await list.set('control-plane', { ...item, state: 'running', summary: fromTo(facts.apiServer, target) });
     const commands = controlPlaneCommands({ kind: facts.distribution.kind, from: facts.apiServer, to: target, osImage: '' }, true);
-    const [any] = facts.nodes;
-    if (any)
-      await runCommands(checklist, any, {
+    // The commands are for the control plane, not for a node that is visible.
+    const [node] = facts.nodes.map((one) => ({ ...one, name: 'a control-plane node' }));
+    if (node)
+      await runCommands(checklist, node, {
         what: `Upgrade the control plane to ${target.text}`,
         commands: { ...commands, hand: commands.hand ?? 'the control plane nodes are not visible' },
         seen: at,

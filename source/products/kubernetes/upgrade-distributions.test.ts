@@ -119,6 +119,16 @@ describe('k3s with etcd (R73)', () => {
   });
 });
 
+test('servers of k3s that are no nodes: their commands are not for the node that is seen', async () => {
+  await open({ maker: 'k3s' });
+  await fixture.ask('/api/v1/nodes/cp-1', { method: 'DELETE' });
+  fixture.dryRun = true;
+  await fixture.run(['practice'], { to: '1.32.4', skip });
+  const shown = fixture.operator.texts().join('\n');
+  expect(shown).toMatch(/^Run manually on a control-plane node as root \(the installer drops options.*\):\n.* sh -s - server$/m);
+  expect(shown).not.toMatch(/on worker-\d as root[^\n]*:\n[^\n]* server$/m);
+});
+
 describe('k3s with SQLite (R73)', () => {
   test('SQLite copies itself, with the token beside it, and the copy is read', async () => {
     await open({ maker: 'k3s-sqlite' });

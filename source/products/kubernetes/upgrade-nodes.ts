@@ -66,7 +66,7 @@ async function afterStall(checklist: ClusterChecklist, name: string, fault: Faul
     label: fault.message,
     help: fault.remedy,
     choices: [
-      { value: 'again', label: 'Try again', detail: 'once the disruption budgets allow it' },
+      { value: 'again', label: 'Try again', ...(refused.length > 0 && { detail: 'once the disruption budgets allow it' }) },
       ...(refused.length > 0 ? [{ value: 'delete', label: 'Delete the pods despite disruption budgets', detail: names.join(', ') }] : []),
       { value: 'leave', label: 'Pause', detail: `${name} stays cordoned` },
     ],
@@ -115,7 +115,7 @@ function throwIfAnother(checklist: ClusterChecklist, { nodes }: ClusterFacts, na
   throw new Fault(
     'refused.oneAtATime',
     `${others.join(' and ')} ${others.length === 1 ? 'is' : 'are'} already cordoned, so ${name} is not drained. Nodes are upgraded one at a time.`,
-    `When ${others[0]} is healthy, run: kubectl uncordon ${others[0]}`,
+    `When ${others.join(' and ')} can run pods again, run: kubectl uncordon ${others.join(' ')}`,
   );
 }
 

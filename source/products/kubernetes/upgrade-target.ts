@@ -29,7 +29,7 @@ function targetProblem(facts: ClusterFacts, typed: string): { code: FaultCode; m
     );
   }
   if (wanted.minor < newest.minor || (wanted.patch !== undefined && wanted.minor === newest.minor && wanted.patch < newest.patch))
-    return problem(`The cluster already runs ${newest.text}. The only way back is to restore etcd.`);
+    return problem(`An API server already runs ${newest.text}, and a downgrade is not supported.`);
   return undefined;
 }
 
@@ -69,7 +69,8 @@ export async function chooseTarget(
   nodeExec: NodeExec | undefined,
 ): Promise<Release> {
   const { apiServer, nodes } = facts;
-  const behind = nodes.filter(({ kubelet }) => compareReleases(kubelet, apiServer) < 0);
+  // A control plane that is partly upgraded is completed first.
+  const behind = facts.apiServers.length > 1 ? [] : nodes.filter(({ kubelet }) => compareReleases(kubelet, apiServer) < 0);
   // A checklist that was overtaken by another upgrade is obsolete.
   const goesOn = begun !== undefined && targetProblem(facts, begun) === undefined;
   const given = optionOf(input, 'to') ?? (goesOn ? begun : undefined);
@@ -153,16 +154,12 @@ function givenBetween(input: FlowInput, facts: ClusterFacts, target: Release, ke
   const first = lowest + 1;
   const last = target.minor - 1;
   const fault = (message: string) =>
-    new Fault(
-      'usage.release',
-      message,
-      first > last ? 'Omit --via.' : `Pass a full version on the path, such as --via 1.${first}.0. ${newestPatches}`,
-    );
+    new Fault('usage.release', message, first > last ? 'Omit --via.' : `Pass a full version, such as --via 1.${first}.0. ${newestPatches}`);
   const given: Release[] = [];
   for (const typed of optionsOf(input, 'via') ?? []) {
     const text = cleanLine(typed);
     const release = wholeRelease(typed);
-    if (!release || isPrerelease(typed)) throw fault(`--via must be a final Kubernetes version, not ${text}.`);
+    if (!release || isPrerelease(typed)) throw fault(`--via must be a full, final Kubernetes version, not ${text}.`);
     if (!isOurs(facts, release.vendor)) throw fault(`--via ${text} is not a version for this cluster (${facts.distribution.name}).`);
     if (kept[String(release.minor)] === release.text) continue;
     if (release.major !== target.major || release.minor < first || release.minor > last) {

@@ -44,16 +44,19 @@ export const vaultPolicy: Procedure = async (session, input, context) => {
   const name = (input.words[0] ?? (await session.ask.text(question))).trim();
   const shown = cleanLine(name);
   if (name === 'root') throw new Fault('refused.policy', 'The root policy is built in and cannot be changed.', 'Choose another policy.');
-  if (session.dryRun && !input.stdin) {
-    const would = `prompt for a token and the permissions of the policy ${shown}, show the difference, and send PUT /v1/sys/policies/acl/${shown}`;
+  const isRemoval = input.options['remove'] === true;
+  if (session.dryRun && (isRemoval || !input.stdin)) {
+    const steps = isRemoval ? ' and send DELETE' : ` and the permissions of the policy ${shown}, show the difference, and send PUT`;
+    const would = `prompt for a token${steps} /v1/sys/policies/acl/${shown}`;
     return dryRunOf(session, would, `the policy ${shown} was not changed.`);
   }
-  const { token } = await tokenFor(vault, { may: 'update on sys/policies/acl' });
+  const { token } = await tokenFor(vault, { may: `read and ${isRemoval ? 'delete' : 'update'} on sys/policies/acl/${shown}` });
   const access = new VaultAccess(vault.endpoint, token);
   const before = await access.policy(name, session.signal);
-  if (input.options['remove'] === true) return removePolicy(session, access, name, before);
+  if (isRemoval) return removePolicy(session, access, name, before);
   const after = input.stdin ? textOfPeople(input.stdin, 'the input', 'usage.policy') : await composed(session, before ?? '');
-  if (after.trim() === (before ?? '').trim()) return { message: `The policy ${shown} is up to date.` };
+  if (after.trim() === (before ?? '').trim())
+    return { message: before === undefined ? `The policy ${shown} was not created: it is empty.` : `The policy ${shown} is up to date.` };
   const answer = await session.review({
     id: 'policy',
     title: before === undefined ? `New policy ${shown}` : `Policy ${shown}`,
@@ -137,7 +140,7 @@ export const vaultApprole: Procedure = async (session, input, context) => {
     const would = `prompt for a token, enable AppRole if needed, write the role ${shown}, and create a secret ID that is shown once`;
     return dryRunOf(session, would, `no secret ID was created for ${shown}.`);
   }
-  const { token } = await tokenFor(vault, { may: 'update on auth/approle/role, and sudo on sys/auth if AppRole is disabled' });
+  const { token } = await tokenFor(vault, { may: 'update on auth/approle/role/*, read on sys/auth, and sudo on sys/auth/* to enable it' });
   const access = new VaultAccess(endpoint, token);
   const mount = await mountOf(session, access);
   const role = await roleOf(session, access, mount, name, input);
@@ -162,7 +165,7 @@ export const vaultApprole: Procedure = async (session, input, context) => {
     },
   });
   return {
-    message: `${shown} can log in to ${component.id} with the role ID ${roleId} and a new secret ID, which was tested. Its tokens are valid for ${durationText(role.ttlSeconds * 1000)}; policies: ${role.policies.join(', ') || 'none'}.`,
+    message: `${shown} can log in to ${component.id} with the role ID ${roleId} and a new secret ID, which was tested. Its tokens are valid for ${role.ttlSeconds === 0 ? 'the default time of the server' : durationText(role.ttlSeconds * 1000)}; policies: ${role.policies.join(', ') || 'none'}.`,
     data: { role: name, mount, roleId, policies: role.policies, ttlSeconds: role.ttlSeconds, ...(made && { accessor: made.accessor }) },
   };
 };
@@ -201,13 +204,12 @@ async function roleOf(session: Session, access: VaultAccess, mount: string, name
   const known = await access.policies(session.signal);
   const policies = given.length > 0 ? given : await askPolicies(session, known);
   const unknown = policies.find((policy) => !known.includes(policy));
-  if (unknown !== undefined) {
+  if (unknown !== undefined)
     throw new Fault(
       'usage.policy',
-      `The policy "${cleanLine(unknown)}" does not exist, so the program would have no permissions.`,
+      `The policy "${cleanLine(unknown)}" does not exist, so it would grant no permissions.`,
       `To create the policy: quarterdeck vault policy COMPONENT. Or use one of: ${known.map(cleanLine).join(', ')}.`,
     );
-  }
   const ttlSeconds = there?.ttlSeconds || (await askTtl(session));
   const role = { policies, ttlSeconds };
   await session.act({
@@ -227,7 +229,7 @@ function isSame(one: Role | undefined, { policies, ttlSeconds }: Role): boolean 
 async function askPolicies(session: Session, known: readonly string[]): Promise<readonly string[]> {
   const choices = known.filter((name) => name !== 'root' && name !== 'default').map((name) => ({ value: name, label: cleanLine(name) }));
   if (choices.length === 0)
-    throw new Fault('usage.policy', 'No policies exist yet.', 'Create a policy first: quarterdeck vault policy COMPONENT');
+    throw new Fault('usage.policy', 'Only the policies root and default exist.', 'Create another: quarterdeck vault policy COMPONENT');
   return session.ask.several({ id: 'policies', label: 'Policies', choices });
 }
 

@@ -11,7 +11,7 @@ import { type FlowVault, openVaultOf, requirePerson, tokenFor } from './vault-op
 const policyName = 'admin';
 const policyText =
   '# May do everything, as the root token does, and can be revoked and replaced.\npath "*" {\n  capabilities = ["create", "read", "update", "patch", "delete", "list", "sudo"]\n}\n';
-/** The token stays valid while it is used or renewed once in this period. */
+/** The token stays valid while it is renewed once in this period. */
 const periodSeconds = 32 * 24 * 3600;
 
 const madeStep = 'made';
@@ -27,7 +27,7 @@ export const vaultAdmin: Procedure = async (session, input, context) => {
     check: (text) => (/^[\w.@-]{1,60}$/.test(text.trim()) ? undefined : 'Enter a name without spaces, such as ada.'),
   });
   const name = typed.trim();
-  const { token } = session.dryRun ? { token: 'none' } : await tokenFor(vault, { may: 'the root policy' });
+  const { token } = session.dryRun ? { token: 'none' } : await tokenFor(vault, { may: 'the root policy or the admin policy' });
   const access = new VaultAccess(endpoint, token);
   await session.act({
     id: 'policy',
@@ -51,7 +51,7 @@ export const vaultAdmin: Procedure = async (session, input, context) => {
   });
   if (made === undefined) return { message: `Dry run: no admin token for ${component.id} was created.` };
   const handout = { id: 'token', label: 'Admin token', value: made, whose: name };
-  await handOutToken(vault, handout, 'The token was not delivered and will be revoked.');
+  await handOutToken(vault, handout);
   const facts = await new VaultAccess(endpoint, made).self(session.signal);
   if (!facts) throw new Fault('failed.admin', 'The server rejects the token that it created.', 'Check the log of the server.');
   const detail = `quarterdeck vault revoke-root ${component.id} tests the new admin token first`;
@@ -112,7 +112,7 @@ export const vaultRoot: Procedure = async (session, input, context) => {
   if (!(await new VaultAccess(vault.endpoint, token).self(session.signal)))
     throw new Fault('failed.root', 'The server rejects the token that it created.', 'Start again.');
   const root = { id: 'root', label: 'Root token', value: token, whose: 'the user who started the attempt' };
-  await handOutToken(vault, root, 'The token was not delivered and will be revoked.');
+  await handOutToken(vault, root);
   return {
     message: `Created a new root token for ${vault.component.id} and delivered it to the user who started the attempt.`,
     todo: { component: vault.component.id, items: todoOf(vault.component.id, isUnseen) },
@@ -140,10 +140,7 @@ async function generationOf(vault: FlowVault): Promise<RootGeneration> {
   const { session, endpoint } = vault;
   const open = await RootGeneration.open(endpoint, undefined, session.signal);
   if (open) return open;
-  const { token } = await tokenFor(vault, {
-    may: 'sudo on sys/generate-root-token/*',
-    next: 'You are then prompted for the key shares required to unseal the server.',
-  });
+  const { token } = await tokenFor(vault, { may: 'sudo on sys/generate-root-token/*', next: 'You are then prompted for the key shares.' });
   const generation = await RootGeneration.open(endpoint, token, session.signal);
   if (!generation) throw noCalls('create a root token');
   return generation;
@@ -154,9 +151,9 @@ function chooseAttempt(session: Session, { progress, required }: CeremonyStatus)
   return session.ask.choice({
     id: 'attempt',
     label: `An attempt to create a root token is in progress; ${progress} of ${required} shares entered`,
-    help: 'Only the user who started the attempt can decode the token. If you do not know who started it, cancel it and check the audit log of the server.',
+    help: 'Only the user who started the attempt can decode the token. If it was started in Quarterdeck, the last share must be entered there. If you do not know who started it, cancel it and check the audit log of the server.',
     choices: [
-      { value: 'contribute', label: 'Enter a share', detail: 'the user who started the attempt receives the token' },
+      { value: 'contribute', label: 'Enter a share', detail: 'only the user who started the attempt can decode the token' },
       { value: 'drop', label: 'Cancel the attempt and start again', detail: 'you receive the token' },
     ],
     initial: 'contribute',
@@ -198,10 +195,10 @@ async function contribute(vault: FlowVault, generation: RootGeneration, status: 
 }
 
 /** Shows a new token to its owner. A token that is not accepted is revoked: `interrupted.handout`. */
-async function handOutToken({ session, component, endpoint }: FlowVault, handout: SecretDelivery, lost: string): Promise<void> {
+async function handOutToken({ session, component, endpoint }: FlowVault, handout: SecretDelivery): Promise<void> {
   try {
     await deliverSecrets(session, [handout], {
-      lost: () => lost,
+      lost: () => 'The token is not delivered yet. If you quit, it is revoked.',
       detail: 'the token is revoked',
       left: (_, cause) =>
         new Fault(

@@ -9,6 +9,7 @@ import { localFiles } from '../../hosts/local-files.ts';
 import type { Session } from '../../session/session.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { parseJson } from '../../text/json-value.ts';
+import { countText } from '../../text/quantities.ts';
 import { shareNumber, shareProblem } from './client/key-share.ts';
 import { pgpPublicKey } from './client/pgp-key.ts';
 import type { SealStatus } from './client/secrets-manager.ts';
@@ -20,10 +21,10 @@ export const initialise: Procedure = async (session, input, context) => {
   const { component, manager, status } = vault;
   if (status.initialized) return initialisedAlready(session, component.id);
   requirePerson(session, 'A terminal is required, because the key shares are shown only once.');
-  const counts = await promptCounts(session);
-  const sealing = await askReady(session, input, counts, component.id);
   // For any seal except Shamir's they are recovery shares.
   const recovery = status.type !== 'shamir' && status.type !== '';
+  const counts = await promptCounts(session, recovery);
+  const sealing = await askReady(session, input, { ...counts, recovery }, component.id);
   const labels = shareLabels(recovery ? 'Recovery share' : 'Key share', counts.shares);
   await session.note(toHandOutStep, JSON.stringify([...(sealing ? [] : labels), rootLabel]));
   if (sealing) await session.note(savedInStep, sealing.folder);
@@ -44,7 +45,7 @@ export const initialise: Procedure = async (session, input, context) => {
   const handouts = shareDeliveries(sealing ? [] : made.shares, labels);
   const root = { id: 'root', label: rootLabel, value: made.rootToken, whose: 'the administrator' };
   await deliverSecrets(session, [...handouts, root], {
-    lost: (left) => `Not delivered yet: ${left.join(', ')}. They are not stored and cannot be shown again later.`,
+    lost: (left) => `Not delivered yet: ${left.join(', ')}. This is not stored and cannot be shown again later.`,
     detail: 'the server data must then be removed to start again',
     left: (left, cause) =>
       new Fault(
@@ -54,7 +55,9 @@ export const initialise: Procedure = async (session, input, context) => {
         { cause },
       ),
   });
-  return outcomeOf(await manager.seal(session.signal), counts, component.id);
+  const saved = sealing && (made.unsaved ? 'showed the sealed shares' : `saved the sealed shares in ${cleanLine(sealing.folder)}`);
+  const delivered = saved ?? 'delivered every share to its holder';
+  return outcomeOf(await manager.seal(session.signal), { ...counts, recovery, delivered }, component.id);
 };
 
 const rootLabel = 'Root token';
@@ -78,12 +81,12 @@ function initialisedAlready(session: Session, id: string): FlowOutcome {
   );
 }
 
-async function askReady(session: Session, input: FlowInput, counts: ShareCounts, id: string): Promise<SealedShares | undefined> {
-  const { shares, threshold } = counts;
+async function askReady(session: Session, input: FlowInput, counts: ShareCounts & { recovery: boolean }, id: string) {
+  const { shares, threshold, recovery } = counts;
   const named = optionsOf(input, 'pgp') ?? [];
   const chosen = await session.ask.choice({
     id: 'ready',
-    label: `Create ${shares} key shares, ${threshold} of which unseal the server`,
+    label: `Create ${shares} ${recovery ? 'recovery' : 'key'} shares, ${threshold} of which ${recovery ? 'are required' : 'unseal the server'}`,
     help: 'Each share is shown once to its holder, who writes it down and types it again. The root token follows. Nothing is stored, so if you quit before the end, you must start again.',
     choices: [
       { value: 'yes', label: 'Create', detail: 'the holders are here' },
@@ -111,20 +114,22 @@ async function afterNoAnswer({ session, manager, component: { id } }: FlowVault,
   );
 }
 
-function outcomeOf({ sealed }: SealStatus, { shares, threshold }: ShareCounts, id: string): FlowOutcome {
-  const opened = sealed ? ` The server is sealed: unseal it with ${threshold} of the ${shares} shares.` : ' The server is unsealed.';
+function outcomeOf({ sealed, type }: SealStatus, made: ShareCounts & { recovery: boolean; delivered: string }, id: string): FlowOutcome {
+  const { shares, threshold, recovery, delivered } = made;
+  const way = recovery ? `it unseals automatically (${type})` : `unseal it with ${threshold} of the ${shares} shares`;
+  const opened = sealed ? ` The server is sealed: ${way}.` : ' The server is unsealed.';
   const unseal = { id: 'unseal', title: `Unseal the server with ${threshold} shares`, detail: `quarterdeck unseal ${id}`, byHand: false };
   return {
-    message: `Initialised ${id} and delivered every share to its holder.${opened}`,
+    message: `Initialised ${id} and ${delivered}.${opened}`,
     data: { sealed, shares, threshold },
     todo: {
       component: id,
       items: [
-        ...(sealed ? [unseal] : []),
+        ...(sealed && !recovery ? [unseal] : []),
         {
           id: 'second-admin',
           title: 'Create another admin token, test it, then revoke the root token',
-          detail: `quarterdeck vault admin ${id}, then quarterdeck vault revoke-root ${id}. Newer versions cannot create a root token without a login.`,
+          detail: `quarterdeck vault admin ${id}, then quarterdeck vault revoke-root ${id}. By default, newer versions cannot create a root token without a login.`,
           byHand: true,
         },
       ],
@@ -138,16 +143,15 @@ type SealedShares = Awaited<ReturnType<typeof askPgpKeys>>;
 
 /** Returns the holders' public keys, base64, from the files in `--pgp` or in the answers of prompts. Throws `usage.pgp`. */
 async function askPgpKeys(session: Session, named: readonly string[], { shares }: ShareCounts, id: string) {
-  if (named.length > 0 && named.length !== shares) {
+  if (named.length > 0 && named.length !== shares)
     throw new Fault(
       'usage.pgp',
-      `${named.length === 1 ? 'One public key was' : `${named.length} public keys were`} passed for ${shares} shares.`,
+      `${named.length === 1 ? 'One public key was' : `${named.length} public keys were`} passed for ${countText(shares, 'share')}.`,
       'Pass one public key for each share, in the order of the holders.',
     );
-  }
   const keys: string[] = [];
   for (let at = 0; at < shares; at++) {
-    const question = { id: `pgp-${at + 1}`, label: `File with the public key of holder ${at + 1}`, help: 'The output of gpg --export.' };
+    const question = { id: `pgp-${at + 1}`, label: `Public key file of holder ${at + 1}`, help: 'The output of gpg --export KEY.' };
     const path = fileOf(await fileWord(session, named[at], question));
     const content = await localFiles.read(path, { signal: session.signal, limitBytes: keyLimitBytes });
     const { base64, problem } = content ? pgpPublicKey(content) : { problem: 'The file does not exist.' };
@@ -195,7 +199,8 @@ async function handSealedOut(
   // Cancelling skips only the remaining verifications: the root token still has to be handed out.
   let left = false;
   for (const [at, file] of files.entries()) {
-    const typed: string | undefined = left ? '' : await opened(session, at + 1, file, counts, proved);
+    const where = unsaved === undefined ? cleanLine(file) : 'the share shown above';
+    const typed: string | undefined = left ? '' : await opened(session, at + 1, where, counts, proved);
     left ||= typed === undefined;
     proved.add(shareNumber(typed ?? ''));
     session.show({
@@ -203,7 +208,7 @@ async function handSealedOut(
       id: `share-${at + 1}`,
       title: `Key share ${at + 1} of ${counts.shares}`,
       state: !typed ? 'warning' : 'ok',
-      evidence: !typed ? `not decrypted yet: ${cleanLine(file)}` : 'decrypted by its holder',
+      evidence: !typed ? `not decrypted yet: ${where}` : 'decrypted by its holder',
     });
   }
 }
@@ -211,7 +216,7 @@ async function handSealedOut(
 async function opened(
   session: Session,
   number: number,
-  file: string,
+  where: string,
   counts: ShareCounts,
   proved: ReadonlySet<number | undefined>,
 ): Promise<string | undefined> {
@@ -219,7 +224,7 @@ async function opened(
     const typed = await session.ask.secret({
       id: `share-${number}-proof`,
       label: `Key share ${number}, decrypted by its holder`,
-      help: `base64 -d ${cleanLine(file)} | gpg -d, and type the result. Leave empty to skip this check.`,
+      help: `Decrypt ${where} (base64 -d, then gpg -d), and type the result. Leave empty to skip this check.`,
       check: (text) => (text.trim() === '' ? undefined : shareProblem(text, counts, proved)),
     });
     return typed.trim();

@@ -71,7 +71,7 @@ async function askShare<Result>(
 }
 
 function failureOf<Result>(step: CeremonyStep<Result>, threshold: number): string | undefined {
-  if (step.kind === 'gone') return 'the share was not accepted, because the attempt was cancelled or another one began';
+  if (step.kind === 'gone') return 'the share was not accepted, because the attempt was completed or cancelled, or another one began';
   return step.kind === 'refused' || step.kind === 'dropped' ? rejection(step, threshold) : undefined;
 }
 
@@ -81,7 +81,7 @@ function tellRejection(
   threshold: number,
 ): void {
   if (step.kind === 'gone') {
-    const message = 'The attempt was cancelled or restarted in the meantime; the share was not accepted.';
+    const message = 'The attempt was completed, cancelled or restarted in the meantime; the share was not accepted.';
     throw new Fault('failed.ceremony', message, 'Check with the other holders, then run the command again.');
   }
   const text =
@@ -103,12 +103,12 @@ const mostShares = 255;
 
 export type ShareCounts = Pick<SealStatus, 'shares' | 'threshold'>;
 
-/** The defaults are the current numbers, if any. */
-export async function promptCounts(session: Session, now?: ShareCounts): Promise<ShareCounts> {
+/** The defaults are the current numbers, if any. Recovery shares do not unseal a server after a restart. */
+export async function promptCounts(session: Session, recovery: boolean, now?: ShareCounts): Promise<ShareCounts> {
   const shares = await session.ask.number({
     id: 'shares',
-    label: 'Total number of key shares',
-    help: 'One for each holder. With more than one, a single share cannot unseal the server.',
+    label: `Total number of ${recovery ? 'recovery' : 'key'} shares`,
+    help: 'One for each holder. With more than one, a single share is not enough.',
     initial: String(now?.shares || usualShares),
     least: 1,
     most: mostShares,
@@ -116,8 +116,10 @@ export async function promptCounts(session: Session, now?: ShareCounts): Promise
   if (shares === 1) return { shares, threshold: 1 };
   const threshold = await session.ask.number({
     id: 'threshold',
-    label: 'Number of shares required to unseal',
-    help: 'This many holders are required after every restart. If fewer shares than this remain, the server can never be unsealed again.',
+    label: recovery ? 'Number of shares required' : 'Number of shares required to unseal',
+    help: recovery
+      ? 'This many holders are required to create a root token, to rotate the shares, and to unseal a server that was sealed manually.'
+      : 'This many holders are required after every restart. If fewer shares than this remain, the server can never be unsealed again.',
     initial: String(Math.min(Math.max(now?.threshold || usualThreshold, 2), shares)),
     least: 2,
     most: shares,
@@ -126,12 +128,7 @@ export async function promptCounts(session: Session, now?: ShareCounts): Promise
 }
 
 export function shareDeliveries(shares: readonly string[], labels: readonly string[]): SecretDelivery[] {
-  return shares.map((value, at) => ({
-    id: `share-${at + 1}`,
-    label: labels[at] ?? '',
-    value,
-    whose: `the holder of share ${at + 1}`,
-  }));
+  return shares.map((value, at) => ({ id: `share-${at + 1}`, label: labels[at] ?? '', value, whose: `the holder of share ${at + 1}` }));
 }
 
 export function shareLabels(kind: string, count: number): string[] {

@@ -12,15 +12,17 @@ import type { Session } from '../../session/session.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { bytesText, countText } from '../../text/quantities.ts';
 import { vaultEndpointAt, vaultFault } from './client/vault-api.ts';
-import { VaultPaths } from './client/vault-paths.ts';
+import { type PathEntry, VaultPaths } from './client/vault-paths.ts';
 
 const leastPassphrase = 12;
 
 export const secretsExport: Procedure = async (session, input, context) => {
   const vault = await context.vault(session);
-  const entries = await vault.list(session.signal);
-  if (entries.length === 0) return { message: `No secrets are stored in ${vault.where}.` };
-  const collect = () => bundleOf(session, vault, optionOf(input, 'component'));
+  const only = optionOf(input, 'component');
+  const entries = (await vault.list(session.signal)).filter(({ name }) => only === undefined || partsOf(name).component === only);
+  const whose = only === undefined ? '' : ` of ${cleanLine(only)}`;
+  if (entries.length === 0) return { message: `No secrets${whose} are stored in ${vault.where}.` };
+  const collect = () => bundleOf(session, vault, only);
   const manager = await openManager(session, input, context);
   return manager ? toManager(session, manager, collect) : toFile(session, input, collect);
 };
@@ -44,12 +46,7 @@ async function toFile(session: Session, input: FlowInput, collect: () => Promise
     },
   });
   if (!answer) return { message: 'Dry run: nothing was written.' };
-  const opens =
-    'passphrase' in to
-      ? 'the passphrase'
-      : to.recipients.length === 1
-        ? 'the key it was encrypted for'
-        : 'any of the keys it was encrypted for';
+  const opens = 'passphrase' in to ? 'the passphrase' : 'a key it was encrypted for';
   return {
     message: `Exported ${countText(answer.secrets, 'secret')} to ${cleanLine(path)}, ${bytesText(answer.sizeBytes)}. Decrypt the file with ${opens}, here or with age.`,
     data: answer,
@@ -100,7 +97,7 @@ async function toManager(session: Session, store: SecretsFolder, collect: () => 
       for (const [path, values] of paths) {
         const there = await readEntry(store, path, grant.signal);
         if (Object.entries(values).every(([key, value]) => there.values[key] === value)) continue;
-        await client.write(grant, engine, `${engine.mount}${path}`, { values: { ...there.values, ...values }, version: there.version });
+        await client.write(grant, engine, `${engine.mount}${path}`, { values: { ...there.all, ...values }, version: there.version });
         changed++;
       }
       return { secrets: secrets.length, paths: paths.size, changed };
@@ -132,6 +129,7 @@ async function bundleOf(session: Session, vault: SecretStorage, component: strin
 }
 
 type Incoming = SecretBundle['secrets'][number];
+const namesOf = (secrets: readonly Incoming[]) => secrets.map(({ name }) => name);
 
 export const secretsImport: Procedure = async (session, input, context) => {
   const vault = await context.vault(session);
@@ -182,11 +180,7 @@ export const secretsImport: Procedure = async (session, input, context) => {
   const use = taking.replaced.length > 0 ? ' Replaced values take effect with the next deployment.' : '';
   return {
     message: `Imported ${countText(taking.added.length, 'new secret')}, replaced ${taking.replaced.length}.${use}`,
-    data: {
-      added: taking.added.map(({ name }) => name),
-      replaced: taking.replaced.map(({ name }) => name),
-      same: same.map(({ name }) => name),
-    },
+    data: { added: namesOf(taking.added), replaced: namesOf(taking.replaced), same: namesOf(same) },
   };
 };
 
@@ -279,13 +273,13 @@ async function openManager(session: Session, input: FlowInput, context: FlowCont
   return { paths, engine, folder: named('folder', 'quarterdeck'), origin: new URL(manager).origin };
 }
 
-/** Returns the text values of a path, and the version that a later write is compared with; 0 if there is none. */
+/** Returns the text values of a path, all its values, and the version that a later write is compared with; 0 if there is none. */
 async function readEntry(
   { paths, engine }: SecretsFolder,
   path: string,
   signal: AbortSignal,
-): Promise<{ values: Record<string, string>; version: number }> {
+): Promise<{ values: Record<string, string>; all: PathEntry['values']; version: number }> {
   const { values = {}, version = 0 } = (await paths.read(engine, `${engine.mount}${path}`, signal)) ?? {};
   const texts = Object.entries(values).filter((entry): entry is [string, string] => typeof entry[1] === 'string');
-  return { values: Object.fromEntries(texts), version };
+  return { values: Object.fromEntries(texts), all: values, version };
 }

@@ -71,6 +71,16 @@ test('no share goes to a server that was not chosen, and one of another cluster 
   expect(JSON.stringify(chosen.shown)).toContain('it may belong to another cluster');
 });
 
+test('a node that is gone when its turn comes is not said to be sealed', async () => {
+  await join();
+  const gone = async () => {
+    await node.close();
+    return share(2);
+  };
+  const holders = new Holders({ share: [share(0), share(1), gone] });
+  expect((await fixture.run('unseal', holders, {}, 'sealed 0/3')).message).toBe('vault is unsealed. Unreachable: nas2.');
+});
+
 test('unattended only hosts that were named are given a share', async () => {
   await join();
   await fixture.run('unseal', new Holders({ share: three() }, 'unattended'), {}, 'sealed 0/3');

@@ -20,15 +20,14 @@ export async function chooseNodes(vault: FlowVault, input: FlowInput): Promise<r
   if (named.length === 0 && !session.attended) return [];
   const nodes = await sealedNodes(vault);
   const unknown = named.find((name) => !nodes.some(({ component }) => isNamed(component, name)));
-  if (unknown !== undefined) {
+  if (unknown !== undefined)
     throw new Fault(
       'usage.host',
       `"${cleanLine(unknown)}" has no sealed secrets manager that requires ${first.threshold} of ${first.shares} key shares.`,
       nodes.length === 0
-        ? 'No other host has such a secrets manager.'
+        ? 'No other such secrets manager was reached.'
         : `Use one of: ${nodes.map(({ component }) => cleanLine(component.host === input.engineName ? component.id : component.host)).join(', ')}.`,
     );
-  }
   if (named.length > 0) return nodes.filter(({ component }) => named.some((name) => isNamed(component, name)));
   if (nodes.length === 0) return [];
   const chosen = await session.ask.several({
@@ -75,8 +74,9 @@ export async function openNode(node: SealedNode, shares: readonly string[], numb
     // A share that was entered there before may have spoiled the first round, and is dropped now.
     const dropped = (await round(node, shares, `${id}-share`)) && (await round(node, shares, `${id}-again`));
     const { sealed, progress, threshold } = dropped ? await manager.seal(session.signal) : await sealWhenOpened(node);
-    if (dropped) tell(sealed ? 'warning' : 'ok', 'the shares do not unseal this node; it may belong to another cluster');
-    else tell(sealed ? 'warning' : 'ok', sealed ? `${progress} of ${threshold} key shares accepted` : 'unsealed');
+    const foreign = 'the shares do not unseal this node; it may belong to another cluster';
+    if (sealed) tell('warning', dropped ? foreign : `${progress} of ${threshold} key shares accepted`);
+    else tell('ok', 'unsealed');
     return { host: component.host, component: component.id, name, sealed, progress: sealed ? progress : threshold, threshold };
   } catch (thrown) {
     if (!(thrown instanceof Fault) || session.signal.aborted || thrown.kind !== 'unreachable') throw thrown;

@@ -172,7 +172,7 @@ describe('unsealing (R59, R75)', () => {
     };
     const { message } = await give(share(0), opened);
     expect(message).toBe(`${id} is unsealed.`);
-    expect(fixture.operator.texts().join(' ')).toMatch(/yours was not sent/);
+    expect(fixture.operator.texts().join(' ')).toMatch(/your share was not sent/);
   });
 
   test('it restarts in the middle: the shares are gone, and that is said', async () => {

@@ -22,13 +22,12 @@ interface Attempt extends FlowVault {
 export const unseal: Procedure = async (session, input, context) => {
   const vault = await vaultOf(session, input, context);
   const { component, status: first } = vault;
-  if (!first.initialized) {
+  if (!first.initialized)
     throw new Fault(
       'refused.notInitialised',
       `${component.id} is not initialised and has no key shares yet.`,
       `To create the shares: quarterdeck init ${component.id}`,
     );
-  }
   if (!first.sealed) return { message: `${component.id} is already unsealed.`, data: dataOf(first) };
   if (session.dryRun) {
     const { progress, threshold, shares } = first;
@@ -54,11 +53,10 @@ function outcomeOf(id: string, last: SealStatus, others: readonly NodeOutcome[],
   const nodes = others.map(({ name: _, ...node }) => node);
   const data = { ...dataOf(last), ...(nodes.length > 0 && { nodes }) };
   if (others.length === 0) return { message: opened, data };
-  const listed = (label: string, isSealed: boolean) => {
-    const names = others.filter(({ sealed }) => sealed === isSealed).map(({ host, name }) => (host === engineName ? name : host));
-    return names.length === 0 ? '' : ` ${label}: ${names.join(', ')}.`;
-  };
-  return { message: `${opened}${listed('Also unsealed', false)}${listed('Still sealed', true)}`, data };
+  const nameOf = ({ host, name }: NodeOutcome) => (host === engineName ? name : host);
+  const stateOf = ({ sealed, threshold }: NodeOutcome) => (threshold === 0 ? 'Unreachable' : sealed ? 'Still sealed' : 'Also unsealed');
+  const listed = [...Map.groupBy(others, stateOf)].map(([state, inIt]) => ` ${state}: ${inIt.map(nameOf).join(', ')}.`);
+  return { message: `${opened}${listed.join('')}`, data };
 }
 
 /** Shares that were entered elsewhere may belong to an unknown earlier attempt. */
@@ -76,12 +74,7 @@ async function startOver({ session, manager, status }: Attempt): Promise<SealSta
     fresh: true,
   });
   if (chosen === 'continue') return status;
-  await session.act({
-    id: 'reset',
-    right: 'operate',
-    request: 'PUT /v1/sys/unseal {"reset": true}',
-    run: (grant) => manager.reset(grant),
-  });
+  await session.act({ id: 'reset', right: 'operate', request: 'PUT /v1/sys/unseal {"reset": true}', run: (grant) => manager.reset(grant) });
   return manager.seal(session.signal);
 }
 
@@ -94,7 +87,7 @@ async function giveShares(attempt: Attempt, begun: SealStatus): Promise<SealStat
     if (share === undefined) break;
     const before = await look(attempt);
     if (!before.sealed) {
-      session.show({ kind: 'text', text: 'The last share was entered elsewhere in the meantime; yours was not sent.' });
+      session.show({ kind: 'text', text: 'The server was unsealed in the meantime; your share was not sent.' });
       return before;
     }
     if (isAnother(status, before)) {
@@ -131,7 +124,7 @@ function leftAt({ progress, threshold }: SealStatus, component: string): Fault {
   return new Fault(
     'interrupted.cancelled',
     progress === 0
-      ? `${component} is still sealed; no share was entered.`
+      ? `${component} is still sealed; no shares are entered.`
       : `${component} is still sealed, with ${progress} of ${threshold} shares entered. The shares are kept until the server is unsealed, restarted or reset.`,
     `To resume, here or elsewhere: quarterdeck unseal ${component}`,
   );
@@ -163,7 +156,8 @@ async function settle(attempt: Attempt, share: string, before: SealStatus, outco
   }
   if (outcome.kind === 'dropped') {
     startAnew(attempt);
-    const sentence = `The ${before.threshold} shares do not unseal the server: at least one is wrong or outdated. The server discarded them all and cannot tell which one.`;
+    const service = before.recoverySeal ? `, or the auto-unseal service (${before.type}) is unreachable` : '';
+    const sentence = `The ${before.threshold} shares do not unseal the server: at least one is wrong or outdated${service}. The server discarded them all and cannot tell which one.`;
     if (!session.attended) throw new Fault('failed.shares', sentence, 'Start over with other shares.');
     tell(session, `${sentence} Start over, and have each holder check their share.`);
     return look(attempt);
@@ -195,7 +189,7 @@ async function afterLoss(attempt: Attempt, before: SealStatus): Promise<SealStat
   tell(
     attempt.session,
     now.sealed
-      ? `The connection was lost while the share was being sent. The server now has ${now.progress} of ${now.threshold} shares${now.progress === 0 ? ', because a restart discards all shares' : ''}.`
+      ? `The connection was lost while the share was being sent. The server now has ${now.progress} of ${now.threshold} shares${now.progress < before.progress ? '; a restart, a reset or a wrong share discards all of them' : ''}.`
       : 'The connection was lost while the share was being sent. The server is unsealed now.',
   );
   return now;

@@ -26,7 +26,7 @@ export const vaultLogin: Procedure = async (session, input, context) => {
   }
   const token = method === 'token' ? await typedToken(vault) : await byLogin(vault, method);
   session.hide(token);
-  const facts = await factsOf(vault, token, 'Copy the whole token again; it may have expired, or belong to another server.');
+  const facts = await factsOf(vault, token, 'Use another token: this one may be expired or of another server, or lack the default policy.');
   const isKept = await keep(vault, token, facts);
   return {
     message: `Logged in to ${component.id}${facts.displayName && ` as ${facts.displayName}`}${isKept ? '; the token is stored' : '; the token was not stored'}.`,
@@ -38,13 +38,12 @@ async function methodOf(session: Session, input: FlowInput): Promise<Method> {
   const written = optionOf(input, 'method');
   const known = methods.find(({ value }) => value === written);
   if (known) return known.value;
-  if (written !== undefined) {
+  if (written !== undefined)
     throw new Fault(
       'usage.method',
       `Unsupported login method "${cleanLine(written)}".`,
       `Use one of: ${methods.map(({ value }) => value).join(', ')}. For other methods, log in with the server's own command and enter its token.`,
     );
-  }
   const chosen = await session.ask.choice({ id: 'method', label: 'Login method', choices: methods, initial: 'token' });
   return chosen as Method;
 }
@@ -87,7 +86,7 @@ async function keep({ session, context, component }: FlowVault, token: string, f
     id: 'keep',
     label: facts.isRoot ? 'Store this root token' : 'Store the token for later commands',
     help: facts.isRoot
-      ? 'A root token has all permissions and never expires: anyone with access to the secret store has full access. Prefer an admin token, and revoke the root token.'
+      ? 'A root token has all permissions: anyone with access to the secret store has full access. Prefer an admin token, and revoke the root token.'
       : `The token is saved to the secret store; quarterdeck vault logout ${component.id} revokes and deletes it.`,
     choices: [
       { value: 'no', label: 'No', detail: 'you enter the token again when needed' },
@@ -129,7 +128,7 @@ export const vaultLogout: Procedure = async (session, input, context) => {
   if (session.dryRun) return { message: `Dry run: the token for ${component.id} is still stored.` };
   const message = facts?.isRoot
     ? `The stored root token of ${component.id} was deleted, but not revoked. To revoke it: quarterdeck vault revoke-root ${component.id}`
-    : `Logged out of ${component.id}: the token ${facts ? 'was revoked and' : 'was no longer valid, and was'} deleted.`;
+    : `Logged out of ${component.id}: the token ${facts ? 'was revoked and' : 'is rejected by the server, and was'} deleted.`;
   return { message };
 };
 
@@ -137,7 +136,7 @@ export const vaultToken: Procedure = async (session, input, context) => {
   const vault = await openVaultOf(session, input, context);
   const { component } = vault;
   const { token } = await tokenFor(vault, { may: 'read on auth/token/lookup-self, as in the default policy' });
-  const remedy = `The token has expired, was revoked, or belongs to another server. Log in: quarterdeck vault login ${component.id}`;
+  const remedy = `The token has expired, was revoked, belongs to another server, or lacks the default policy. Log in: quarterdeck vault login ${component.id}`;
   const facts = await factsOf(vault, token, remedy);
   return { message: `The token for ${component.id} ${lifeOf(facts)}.`, data: dataOf(facts) };
 };

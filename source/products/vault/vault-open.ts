@@ -93,10 +93,6 @@ export async function tokenFor(
 }
 
 /** Throws `refused.unattended`: a secret that is shown once requires an operator who sees it. */
-export function requirePerson(
-  { attended }: Session,
-  why: string,
-  remedy = 'Run the command in a terminal, with the key holders present.',
-): void {
+export function requirePerson({ attended }: Session, why: string, remedy = 'Use a terminal, with the key holders present.'): void {
   if (!attended) throw new Fault('refused.unattended', why, remedy);
 }

@@ -27,13 +27,12 @@ export const vaultRevokeRoot: Procedure = async (session, input, context) => {
     if (isKept) await forgetToken(vault);
     return { message: `The server rejects the token, so nothing was revoked${isKept ? '; the stored copy was deleted' : ''}.` };
   }
-  if (!facts.isRoot) {
+  if (!facts.isRoot)
     throw new Fault(
       'refused.notRoot',
       `Not a root token (policies: ${facts.policies.join(', ')}).`,
       `To revoke and delete a stored token: quarterdeck vault logout ${component.id}`,
     );
-  }
   const other = await otherAdmin(vault, facts);
   session.show({ kind: 'item', id: 'other', title: 'Remaining access', state: 'ok', evidence: other.evidence });
   const roots = await otherRoots(tokens, facts, session.signal);
@@ -56,13 +55,12 @@ export const vaultRevokeRoot: Procedure = async (session, input, context) => {
     },
   });
   if (await tokens.self(session.signal)) throw new Fault('failed.revoke', 'The server still accepts the token.', 'Check the server log.');
-  if (other.token !== undefined && !(await new VaultAccess(endpoint, other.token).self(session.signal))) {
+  if (other.token !== undefined && !(await new VaultAccess(endpoint, other.token).self(session.signal)))
     throw new Fault(
       'failed.revoke',
       'The root token was revoked, and the other token with it.',
       `Create a root token with the key shares while possible: quarterdeck vault root ${component.id}`,
     );
-  }
   if (isKept) await forgetToken(vault);
   return {
     message: `Revoked the root token of ${component.id}. Remaining access: ${other.evidence}.`,
@@ -90,7 +88,7 @@ async function otherAdmin({ session, component, endpoint }: FlowVault, root: Tok
       label: 'Token of another admin',
       help: byShares
         ? 'The token is tested before anything is revoked. Leave empty to rely on the key shares, which can create a root token without a login.'
-        : 'The token is tested before anything is revoked. This server cannot create a root token without a login, so without other access you are locked out permanently.',
+        : 'The token is tested before anything is revoked. This server cannot create a root token without a login, so without other access you are locked out, unless its configuration allows that again.',
       check: (text) => (text.trim() === '' && !byShares ? 'Enter a token, or cancel.' : undefined),
     })
   ).trim();

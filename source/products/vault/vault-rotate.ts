@@ -17,7 +17,8 @@ export const vaultRotate: Procedure = async (session, input, context) => {
   const { component, endpoint, manager, status } = vault;
   const recovery = status.recoverySeal;
   if (session.dryRun) {
-    const would = `prompt for a token and ${status.threshold} of the ${status.shares} current key shares, deliver the new ones, and activate them once verified: PUT /v1/sys/rotate/root/init, update, verify (or sys/rekey on older servers)`;
+    const [calls, older] = recovery ? ['sys/rotate/recovery', 'sys/rekey-recovery-key'] : ['sys/rotate/root', 'sys/rekey'];
+    const would = `prompt for a token and ${status.threshold} of the ${status.shares} current ${recovery ? 'recovery' : 'key'} shares, deliver the new ones, and activate them once verified: PUT /v1/${calls}/init, update, verify (or ${older} on older servers)`;
     return dryRunOf(session, would, `the key shares of ${component.id} were not changed.`);
   }
   const { token } = await tokenFor(vault, {
@@ -26,7 +27,7 @@ export const vaultRotate: Procedure = async (session, input, context) => {
   });
   const rotation = await ShareRotation.open(endpoint, { token, recovery }, session.signal);
   const begun = await beginRotation(vault, rotation);
-  if (begun === 'current') return inForceAlready(component.id, status);
+  if (begun === 'current') return inForceAlready(component.id, status, recovery);
   if (begun === 'proved') return outcomeOf(component.id, await manager.seal(session.signal), recovery);
   const left = ({ progress, required }: CeremonyStatus, cause: Fault) =>
     new Fault(
@@ -81,11 +82,11 @@ async function beginRotation(
     if (chosen === 'leave') throw new Fault('interrupted.cancelled', 'Nothing was changed.', 'Contact the user who started the rotation.');
     await cancelCeremony(session, rotation, { id: 'drop', nonce: status.nonce });
   }
-  const counts = await promptCounts(session, now);
+  const counts = await promptCounts(session, now.recoverySeal, now);
   const started = await session.act({
     id: 'start',
     right: 'operate',
-    request: `PUT /v1/${rotation.path}/init: ${counts.shares} shares, ${counts.threshold} of them unseal ${component.id}, valid once they are verified`,
+    request: `PUT /v1/${rotation.path}/init: ${counts.shares} shares, threshold ${counts.threshold}, for ${component.id}, valid once they are verified`,
     run: async (grant) => {
       const status = await rotation.start(grant, counts);
       await session.note(begunStep, status.nonce);
@@ -152,11 +153,11 @@ async function giveOut({ session, component: { id } }: FlowVault, rotation: Shar
   }
 }
 
-function inForceAlready(id: string, { shares, threshold }: ShareCounts): FlowOutcome {
-  const title = 'Check that the new shares unseal the server';
+function inForceAlready(id: string, { shares, threshold }: ShareCounts, recovery: boolean): FlowOutcome {
+  const title = 'Check that the new shares are valid';
   const detail = `quarterdeck vault rotate ${id} accepts only currently valid shares`;
   return {
-    message: `${id} reports that ${threshold} of the ${shares} key shares unseal it, but not whether these are the new ones. Keep the previous ones until the next unseal.`,
+    message: `${id} reports that ${threshold} of the ${shares} ${recovery ? 'recovery' : 'key'} shares are required, but not whether these are the new ones. Keep the previous ones until the new ones have been used.`,
     data: { shares, threshold },
     todo: { component: id, items: [{ id: 'try-shares', title, detail, byHand: true }] },
   };

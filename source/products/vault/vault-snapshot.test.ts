@@ -65,12 +65,19 @@ test('one of other key shares is refused with the way on; forced, it opens with 
   await expect(run().done).rejects.toMatchObject({ code: 'refused.snapshotKeys', remedy: expect.stringContaining('--force') });
   await rm(before, { force: true });
   const { holders, done } = run({ before, force: true });
-  expect((await done).message).toMatch(/The server is sealed: unseal it with 3 of the 5 key shares of the snapshot/);
+  expect((await done).message).toMatch(/The server is sealed: unseal it with the key shares of the snapshot/);
   expect(holders.confirmations[0]?.consequences.join(' ')).toContain('only the key shares of the snapshot unseal it');
   expect((await fixture.run('unseal', new Holders({ share: shares }), {}, 'sealed')).message).toBe('vault is unsealed.');
   fixture.token = other.token;
   expect(await value()).toBe('of-the-snapshot');
   await other.close();
+});
+
+test('a dry run says what it would do with the options that were passed', async () => {
+  fixture.fixture.policy = { ...fixture.fixture.policy, dryRun: true };
+  const { holders, done } = run({ 'without-before': true, force: true });
+  await done;
+  expect(holders.texts().at(-1)).toMatch(/^Would prompt for a token, and send POST \/v1\/sys\/storage\/raft\/snapshot-force with /);
 });
 
 test.each<[string, () => Promise<unknown>, string]>([

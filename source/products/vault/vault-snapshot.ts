@@ -84,19 +84,20 @@ export const vaultRestore: Procedure = async (session, input, context) => {
   if (session.noted(restoredStep).length > 0) return { message: `${shown} was restored before the run was interrupted.` };
   const vault = await openVaultOf(session, input, context);
   const { component } = vault;
+  const force = input.options['force'] === true;
+  const request = `POST /v1/sys/storage/raft/snapshot${force ? '-force' : ''} with ${shown}`;
   if (session.dryRun) {
-    const would = `prompt for a token, save the current state, and send POST /v1/sys/storage/raft/snapshot with ${shown}`;
+    const would = `prompt for a token, ${input.options['without-before'] === true ? '' : 'save the current state, '}and send ${request}`;
     return dryRunOf(session, would, `${component.id} was not changed.`);
   }
   const { token } = await tokenFor(vault, { may: 'update on sys/storage/raft/snapshot' });
   const access = new VaultAccess(vault.endpoint, token);
   const before = await saveBefore(input, vault, access, file);
-  const force = input.options['force'] === true;
   await session.act({
     id: 'restore',
     right: 'destroy',
     title: `Replace all data of ${component.id} with ${shown}`,
-    request: `POST /v1/sys/storage/raft/snapshot${force ? '-force' : ''} with ${shown}`,
+    request,
     consequences: [
       `All later changes are lost: secrets, policies, roles, tokens. ${before === undefined ? 'The current state was not saved.' : `The current state is in ${before}.`}`,
       'Tokens created since then stop working, and earlier ones work again.',
@@ -110,20 +111,16 @@ export const vaultRestore: Procedure = async (session, input, context) => {
     },
   });
   session.progress({ id: 'restore', label: 'Restored', done: true });
-  const { sealed, threshold, shares } = await sealWhenBack(vault, settlingMs, () => true);
+  const { sealed } = await sealWhenBack(vault, settlingMs, () => true);
   // After its leader election a node is in standby for a moment, and cannot check tokens.
   const checked = sealed ? undefined : access.self(session.signal).then((facts) => facts !== undefined);
   const isKnown = checked && (await unlessFault(session.signal, checked));
   const state = sealed
-    ? ` The server is sealed: unseal it with ${threshold} of the ${shares} key shares of the snapshot. If it reports "failed to setup unseal key", restart it and try again.`
+    ? ' The server is sealed: unseal it with the key shares of the snapshot. If their number differs from before, restart it first.'
     : ' The server is unsealed.';
   const login = isKnown === false ? ' The token that was used is not in the snapshot. Log in again.' : '';
-  const unseal = {
-    id: 'unseal',
-    title: 'Unseal the server with the shares of the snapshot',
-    detail: `quarterdeck unseal ${component.id}`,
-    byHand: false,
-  };
+  const title = 'Unseal the server with the shares of the snapshot';
+  const unseal = { id: 'unseal', title, detail: `quarterdeck unseal ${component.id}`, byHand: false };
   return {
     message: `Restored ${component.id} from ${shown} (index ${index}).${state}${login}`,
     data: { file: shown, index, sealed, ...(before !== undefined && { before }) },

@@ -1,5 +1,7 @@
+import { writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { afterEach, expect, test } from 'vitest';
 import { listen } from '../../../test/contract/listening.ts';
@@ -71,6 +73,25 @@ test('the answer to a share is lost, and it counted all the same: the count goes
   expect((await fixture.run('unseal', holders, {}, 'sealed')).message).toBe('vault is unsealed.');
   expect(holders.texts().join(' ')).toMatch(/connection was lost while the share was being sent\. The server now has 1 of 3 shares/);
   expect(holders.asked.map(({ label }) => label)).toEqual([1, 2, 3].map((number) => `Key share ${number} of 3`));
+});
+
+test('a first share that never arrives is not said to be lost in a restart', async () => {
+  await open();
+  times(1, '/v1/sys/unseal', 'nobody answers');
+  const holders = new Holders({ share: [share(0), share(0), share(1), share(2)] });
+  expect((await fixture.run('unseal', holders, {}, 'sealed')).message).toBe('vault is unsealed.');
+  expect(holders.texts().join(' ')).toMatch(/The server now has 0 of 3 shares\.$/);
+});
+
+test('shares that are sealed with PGP are said to be saved, not to be with their holders', async () => {
+  await open({ uninitialised: true });
+  const body = JSON.stringify({ keys: ['c0ffee'], root_token: 's.root' });
+  trouble = ({ url, method }) => (url === '/v1/sys/init' && method === 'PUT' ? { status: 200, body } : undefined);
+  const [key, folder] = ['holder.pgp', 'sealed'].map((name) => join(fixture.fixture.folder, name)) as [string, string];
+  await writeFile(key, Buffer.of(0x99, 0, 0));
+  const holders = new Holders({ shares: '1', ready: 'pgp', 'pgp-1': key, folder, 'share-1-proof': '' });
+  const { message } = await fixture.run('initialise', holders, {}, 'not initialised');
+  expect(message).toMatch(new RegExp(`^Initialised vault and saved the sealed shares in ${folder}\\.`));
 });
 
 test('it does not respond for a while: its holders wait with it', async () => {

@@ -157,7 +157,7 @@ describe('reading and writing paths', () => {
   test('a deleted version is told as deleted, and written over', async () => {
     await fixture.ask('DELETE', 'secret/data/apps/file-sync');
     const { message } = await fixture.run('vault-read', new Holders(token()), { words: ['secret/apps/file-sync'] });
-    expect(message).toMatch(/was deleted; quarterdeck vault undelete \S+ restores it/);
+    expect(message).toMatch(/was deleted; quarterdeck vault undelete vault secret\/apps\/file-sync --version 1 restores it/);
     const values = { ...token(), 'value-a': 'anew', 'again-a': 'anew' };
     expect((await fixture.run('vault-write', new Holders(values), { words: ['secret/apps/file-sync', 'a'] })).data).toEqual({
       path: 'secret/apps/file-sync',
@@ -212,6 +212,27 @@ describe('policies and programs', () => {
     await expect(fixture.run('vault-policies', new Holders(token()), { words: ['reader'] })).rejects.toMatchObject({
       code: 'usage.policy',
     });
+  });
+
+  test('in a dry run, with or without a text, none is removed, and that is what it says', async () => {
+    fixture.fixture.policy = { ...fixture.fixture.policy, dryRun: true };
+    for (const more of [{}, { stdin: Buffer.from('') }]) {
+      const holders = new Holders(token());
+      const { message } = await fixture.run('vault-policy', holders, { words: ['apps'], options: { remove: true }, ...more });
+      expect(holders.texts()).toEqual(['Would prompt for a token and send DELETE /v1/sys/policies/acl/apps']);
+      expect(message).toBe('Dry run: the policy apps was not changed.');
+    }
+  });
+
+  test('an empty text makes no policy, and is not said to', async () => {
+    const { message } = await fixture.run('vault-policy', new Holders(token()), { words: ['fresh'], stdin: Buffer.from('\n') });
+    expect(message).toBe('The policy fresh was not created: it is empty.');
+  });
+
+  test('a role without a lifetime of its own has that of the server', async () => {
+    await fixture.ask('POST', 'auth/approle/role/plain', { token_policies: ['apps'], token_ttl: '0s' });
+    const { message } = await fixture.run('vault-approle', new Holders(token()), { words: ['plain'] });
+    expect(message).toContain('Its tokens are valid for the default time of the server; policies: apps.');
   });
 
   test('one that the server cannot read is not taken, in its words', async () => {

@@ -65,8 +65,9 @@ export const vaultRead: Procedure = async (session, input, context) => {
     throw nothingAt(found, version === undefined ? '' : ` in version ${version}`);
   }
   if (entry.gone) {
-    const what = entry.gone === 'destroyed' ? 'was permanently destroyed' : 'was deleted; quarterdeck vault undelete COMPONENT restores it';
-    const message = `Version ${entry.version} of ${shown} ${what}. To read an older version, pass --version N.`;
+    const undelete = `quarterdeck vault undelete ${found.component.id} ${shown} --version ${entry.version}`;
+    const what = entry.gone === 'destroyed' ? 'was permanently destroyed' : `was deleted; ${undelete} restores it`;
+    const message = `Version ${entry.version} of ${shown} ${what}. To read another version, pass --version N.`;
     return { message, data: { version: entry.version, gone: entry.gone } };
   }
   const keys = Object.keys(entry.values);
@@ -201,7 +202,7 @@ async function askPath(session: Session): Promise<string> {
   return typed.trim().replace(/^\/+/, '');
 }
 
-async function keysOf(session: Session, { words }: FlowInput): Promise<readonly string[]> {
+async function keysOf(session: Session, { words, options }: FlowInput): Promise<readonly string[]> {
   const given = words.slice(1);
   const withValue = given.find((word) => word.includes('='));
   if (withValue !== undefined) {
@@ -215,7 +216,7 @@ async function keysOf(session: Session, { words }: FlowInput): Promise<readonly 
   const typed = await session.ask.text({
     id: 'keys',
     label: 'Keys',
-    help: 'Names separated by spaces. You are then prompted for their values. Other keys of the path are kept.',
+    help: `Names separated by spaces. You are then prompted for their values. Other keys of the path are ${options['replace'] === true ? 'deleted' : 'kept'}.`,
     check: (text) => (namesIn(text).length === 0 ? 'Enter at least one key, such as password.' : undefined),
   });
   return namesIn(typed);

@@ -47,12 +47,12 @@ afterEach(() => fixture.close());
 describe('versions of a path', () => {
   test('are listed with what became of each; the newest is deleted, and comes back', async () => {
     expect((await run('vault-delete')).message).toBe(
-      'Deleted version 3 of secret/apps/rss-reader. To restore: quarterdeck vault undelete vault secret/apps/rss-reader',
+      'Deleted version 3 of secret/apps/rss-reader. To restore: quarterdeck vault undelete vault secret/apps/rss-reader --version 3',
     );
     expect(await states()).toEqual(['there', 'there', 'deleted']);
     expect((await run('vault-read', { options: { field: 'database_password' } })).message).toContain('restores it');
     const listed = await run('vault-versions');
-    expect(listed.message).toBe('secret/apps/rss-reader has 3 versions, 2 of them readable.');
+    expect(listed.message).toBe('secret/apps/rss-reader has 3 versions, 2 readable.');
     expect(JSON.stringify(listed.holders.shown)).toMatch(/"3","\d{4}-\d\d-\d\d \d\d:\d\d","deleted /);
     expect((await run('vault-undelete')).message).toBe('Restored version 3 of secret/apps/rss-reader.');
     expect(await states()).toEqual(['there', 'there', 'there']);
@@ -60,9 +60,15 @@ describe('versions of a path', () => {
   });
 
   test('that are named are deleted together; of an old one that comes back it is said what is read', async () => {
-    await run('vault-delete', { options: { version: ['1', '2'] } });
+    expect((await run('vault-delete', { options: { version: ['1', '2'] } })).message).toMatch(/secret\/apps\/rss-reader --version 1,2$/);
     expect(await states()).toEqual(['deleted', 'deleted', 'there']);
     expect((await run('vault-undelete', { options: { version: '1' } })).message).toContain('The current version is 3.');
+  });
+
+  test('a dry run names the versions that were named', async () => {
+    fixture.fixture.policy = { ...fixture.fixture.policy, dryRun: true };
+    const { holders } = await run('vault-delete', { options: { version: ['1', '2'] } });
+    expect(holders.texts()).toEqual(['Would prompt for a token and delete version 1, 2 of secret/apps/rss-reader']);
   });
 
   test('are destroyed after a confirmation, and do not come back', async () => {
@@ -85,6 +91,8 @@ describe('versions of a path', () => {
 
   test('an engine that keeps none says so, and a delete there names what is lost', async () => {
     await expect(run('vault-versions', { at: 'legacy/router' })).rejects.toMatchObject({ code: 'refused.versions' });
+    // Its current values are not those of a version.
+    await expect(run('vault-read', { at: 'legacy/router', options: { version: '1' } })).rejects.toMatchObject({ code: 'refused.versions' });
     const { message, holders } = await run('vault-delete', { at: 'legacy/router' });
     expect(holders.confirmations[0]?.consequences.join(' ')).toContain('user, password');
     expect(message).toBe('Permanently deleted legacy/router.');

@@ -16,10 +16,7 @@ export const vaultVersions: Procedure = async (session, input, context) => {
   const columns = { VERSION: ({ version }: PathVersion) => String(version), WRITTEN: writtenText, STATE: stateText };
   showList(session, versions, columns, { title: shown });
   const there = versions.filter(({ state }) => state === 'there').length;
-  return {
-    message: `${shown} has ${countText(versions.length, 'version')}, ${there} of them readable.`,
-    data: { path, versions },
-  };
+  return { message: `${shown} has ${countText(versions.length, 'version')}, ${there} readable.`, data: { path, versions } };
 };
 
 const changes = {
@@ -30,7 +27,8 @@ const changes = {
     states: ['deleted', 'destroyed'],
     became: 'Deleted',
     notFromDestroyed: 'deleted',
-    more: ({ component, shown }: OpenPath) => ` To restore: quarterdeck vault undelete ${component.id} ${shown}`,
+    more: ({ component, shown }: OpenPath, wanted: readonly number[]) =>
+      ` To restore: quarterdeck vault undelete ${component.id} ${shown} --version ${wanted.join(',')}`,
   },
   undelete: {
     would: 'restore the last deleted version of',
@@ -62,7 +60,9 @@ async function change(call: VersionCall, session: Session, input: FlowInput, con
   const isWhole = call === 'destroy' && input.options['all'] === true;
   if (session.dryRun) {
     const named = cleanLine(pathOf(input) ?? 'a path');
-    return dryRunOf(session, `prompt for a token and ${isWhole ? 'destroy all of' : would} ${named}`, `${named} was not changed.`);
+    const listed = optionsOf(input, 'version')?.map(cleanLine);
+    const what = isWhole ? 'destroy all of' : listed ? `${call} version ${listed.join(', ')} of` : would;
+    return dryRunOf(session, `prompt for a token and ${what} ${named}`, `${named} was not changed.`);
   }
   const found = await openPath(session, input, context, isWhole ? 'delete on the metadata of the path' : may);
   const { paths, engine, path, shown } = found;

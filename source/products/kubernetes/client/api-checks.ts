@@ -82,6 +82,7 @@ export async function checkWebhooks(api: ClusterApi, signal: AbortSignal): Promi
       'Restore the service, or set failurePolicy: Ignore until then. Otherwise, evicted pods might not be recreated.',
       dead,
     );
+  if (closed.length === 0) return ok(`${countText(all.length, 'webhook')}, none of which fails closed`);
   return ok(`${countText(all.length, 'webhook')}, ${closed.length} of which fail closed; their services have endpoints`);
 }
 
@@ -107,7 +108,9 @@ export async function checkApiServices(api: ClusterApi, signal: AbortSignal): Pr
   const own = away.some(({ spec }) => spec?.service === undefined || spec.service === null);
   return (own ? blocked : warning)(
     `${away.length} of ${services.length} unavailable: ${reported.join('; ')}`,
-    'Restore the backend or delete the APIService. Until then, namespaces cannot be deleted and discovery is slow.',
+    own
+      ? 'Check the log of the API server, which serves some of these APIs itself.'
+      : 'Restore the backend or delete the APIService. Until then, namespaces cannot be deleted and discovery is slow.',
     reported,
   );
 }
@@ -124,11 +127,11 @@ export async function checkStoredVersions(api: ClusterApi, signal: AbortSignal):
   });
   if (found.length === 0) return ok(`${countText(crds.length, 'custom resource definition')}, all stored in served versions`);
   const reported = found.map(
-    ({ name, stored, known }) => `${name} is stored as ${stored}, which is ${known ? 'no longer served' : 'no longer defined'}`,
+    ({ name, stored, known }) => `${name} is stored as ${stored}, which is no longer ${known ? 'served' : 'defined'}`,
   );
   return (found.every(({ known }) => known) ? warning : blocked)(
     reported.join('; '),
-    'Rewrite each object (kubectl get, kubectl replace), then remove the old version from status.storedVersions.',
+    'Rewrite each object (kubectl get, kubectl replace), then remove the old version from status.storedVersions. If the definition lacks the old version, add it first.',
   );
 }
 
@@ -174,7 +177,7 @@ type UpgradePlan = KubeObject<
 /** Checks for plans of the system-upgrade-controller, which upgrade nodes of k3s and RKE2 on their own. */
 export async function checkUpgradePlans(api: ClusterApi, signal: AbortSignal): Promise<CheckResult> {
   const plans = (await api.find<{ items?: UpgradePlan[] }>('/apis/upgrade.cattle.io/v1/plans', signal))?.items ?? [];
-  if (plans.length === 0) return ok('nothing in the cluster upgrades nodes automatically');
+  if (plans.length === 0) return ok('the system-upgrade-controller has no plans');
   const evidence = plans.map(
     ({ metadata, spec = {}, status = {} }) =>
       `${metadata.namespace ?? ''}/${metadata.name}  ${spec.version ?? spec.channel ?? status.latestVersion ?? ''}  ${spec.concurrency ?? 1} at a time`,
@@ -183,7 +186,7 @@ export async function checkUpgradePlans(api: ClusterApi, signal: AbortSignal): P
   const names = plans.map(({ metadata }) => metadata.name).join(', ');
   return (busy.length > 0 ? blocked : warning)(
     `the system-upgrade-controller has ${countText(plans.length, 'plan')}: ${names}${busy.length > 0 ? `; upgrading ${busy.join(', ')}` : ''}`,
-    'The controller would upgrade the same nodes in parallel. Delete its plans first, or let it do the upgrade.',
+    'The controller may upgrade the same nodes in parallel. Delete its plans first, or let it do the upgrade.',
     evidence,
   );
 }
@@ -196,10 +199,7 @@ const dayMs = 86_400_000;
 export async function checkBackups(api: ClusterApi, nowMs: number, signal: AbortSignal): Promise<CheckResult> {
   const base = '/apis/velero.io/v1';
   if (!(await api.find<object>(base, signal)))
-    return warning(
-      'Velero not found, so workload backups cannot be checked',
-      'Check them yourself: an etcd snapshot does not contain volumes.',
-    );
+    return warning('Velero not found, so backups cannot be checked', 'Check them yourself: an etcd snapshot does not contain volumes.');
   const [backups = [], schedules = [], locations = []] = await Promise.all(
     ['backups', 'schedules', 'backupstoragelocations'].map((plural) => api.list<VeleroObject>(`${base}/${plural}`, signal)),
   );
@@ -226,7 +226,7 @@ export async function checkBackups(api: ClusterApi, nowMs: number, signal: Abort
   if (problems.length === 0) return ok(`Velero: ${whole?.name}, ${agoText(nowMs - (whole?.atMs ?? nowMs))}`, evidence);
   return warning(
     `Velero: ${problems.join('; ')}`,
-    'Create a backup: velero backup create before-upgrade --wait. Then check its phase, because the command exits with 0 whatever the phase.',
+    'Fix unavailable locations and paused or invalid schedules. Create a backup: velero backup create before-upgrade --wait. Then check its phase, because the command exits with 0 whatever the phase.',
     evidence,
   );
 }

@@ -56,15 +56,16 @@ describe('the client of a cluster', () => {
   });
 
   test.each([
-    ['another authority', { ca: expiredClient.cert }, /not issued by the certificate authority in the kubeconfig/],
-    ['another name', { serverName: 'kubernetes' }, /for another name/],
-    ['no authority at all', { ca: undefined }, /not issued by the certificate authority/],
-  ])('%s is no cluster of ours', async (_, change, expected) => {
+    ['another authority', { ca: expiredClient.cert }, /not issued by the certificate authority in the kubeconfig/, /new kubeconfig/],
+    ['another name', { serverName: 'kubernetes' }, /for another name/, /tls-server-name/],
+    ['no authority at all', { ca: undefined }, /not issued by the certificate authority/, /new kubeconfig/],
+  ])('%s is no cluster of ours', async (_, change, expected, remedy) => {
     const api = new ClusterApi(host, { ...login, ...change });
     seen = { path: '', authorization: undefined, client: undefined };
     await expect(api.get('/version', signal)).rejects.toMatchObject({
       code: 'unreachable.cluster',
       message: expect.stringMatching(expected),
+      remedy: expect.stringMatching(remedy),
     });
     // The token was not sent to the unknown server.
     expect(seen.path).toBe('');

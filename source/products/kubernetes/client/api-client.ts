@@ -179,8 +179,8 @@ export function apiFault(answer: HttpAnswer, method: string, path: string): Faul
     case 503:
       return new Fault(
         'unreachable.apiGroup',
-        `This part of the API is unavailable (503): ${what}.`,
-        'The API service is not ready. Check: kubectl get apiservices',
+        `The API is unavailable (503): ${what}.`,
+        'The API server, or the service behind this part of the API, is not ready. Check: kubectl get apiservices',
       );
     default:
       return new Fault(
@@ -208,30 +208,34 @@ function missingRight(words: string): Fault {
 
 const ofAnother = /^(?:DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_(?:VERIFY|GET)_\w+|CERT_SIGNATURE_FAILURE)$/;
 
-function certificateWords(code: string): string | undefined {
-  if (code === 'CERT_HAS_EXPIRED') return "the API server's certificate has expired";
+/** Returns what is wrong with a certificate, and the remedy. */
+function certificateWords(code: string): [why: string, remedy: string] | undefined {
+  if (code === 'CERT_HAS_EXPIRED')
+    return ["the API server's certificate has expired", 'With kubeadm, check on a control-plane node: kubeadm certs check-expiration'];
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
-    return 'its certificate is for another name (tls-server-name in the kubeconfig sets the expected name)';
-  return ofAnother.test(code) ? 'its certificate was not issued by the certificate authority in the kubeconfig' : undefined;
+    return ['its certificate is for another name', 'Use one of its names as the address, or as tls-server-name in the kubeconfig.'];
+  if (!ofAnother.test(code)) return undefined;
+  return [
+    'its certificate was not issued by the certificate authority in the kubeconfig',
+    'Check the address, and get a new kubeconfig if the certificate authority of the cluster was replaced.',
+  ];
 }
 
 function notReached(shown: string, thrown: unknown, limitMs?: number): Fault {
   if (thrown instanceof Fault && thrown.kind !== 'unreachable') return thrown;
   const code = String((thrown as { code?: unknown } | undefined)?.code ?? '');
   const slow = (thrown as { name?: string } | undefined)?.name === 'TimeoutError';
-  const certificate = certificateWords(code);
+  const [wrong, fix] = certificateWords(code) ?? [];
   const why = slow
     ? `no response within ${Math.round((limitMs ?? 0) / 1000)} s`
-    : (certificate ??
+    : (wrong ??
       (/ALERT|ERR_SSL/.test(code)
-        ? 'it rejects the client certificate or the TLS version'
+        ? 'it rejects the client certificate or the TLS version, or does not use TLS'
         : cleanLine(messageOf(thrown)).replace(/\.$/, '')));
   return new Fault(
     'unreachable.cluster',
     `Cannot reach the cluster at ${shown}: ${why}.`,
-    certificate
-      ? 'Check the certificates on a control-plane node: kubeadm certs check-expiration'
-      : 'Check that the API server is running and reachable from this host, or select another host with --host.',
+    fix ?? 'Check that the API server is running and reachable from this host, or select another host with --host.',
     { cause: thrown },
   );
 }

@@ -18,7 +18,7 @@ export const warning = found('warning');
 export const skipped = (summary: string) => found('skipped')(summary);
 export const ok = (summary: string, evidence?: readonly string[]) => found('ok')(summary, undefined, evidence);
 
-/** A check that cannot be run becomes a warning with the reason, so that others still run. Throws if the cluster does not respond. */
+/** A check that cannot be run becomes a warning with the reason, so that others still run. A snapshot that cannot be verified blocks. */
 export async function looked(look: () => Promise<CheckResult> | CheckResult): Promise<CheckResult> {
   try {
     return await look();
@@ -26,6 +26,7 @@ export async function looked(look: () => Promise<CheckResult> | CheckResult): Pr
     if (!(thrown instanceof Fault) || thrown.kind === 'interrupted') throw thrown;
     const unseen = ['refused.right', 'unreachable.apiGroup', 'unreachable.cluster'].includes(thrown.code) || thrown.kind === 'failed';
     if (!unseen) throw thrown;
+    if (thrown.code === 'failed.snapshot') return blocked(thrown.message, thrown.remedy);
     return { ...warning(`Not checked: ${thrown.message}`, thrown.remedy), unseen: true };
   }
 }

@@ -30,13 +30,13 @@ const kubentKnows = 32;
 /** Parses the output of a checker. pluto exits with 2, 3 or 4 if it found something, which is not a failure. */
 export function judgeChecker(checker: Checker, { exitCode, stdout, stderr }: NodeOutcome, targetMinor: number): CheckResult {
   const parsed = parsedJson(exitCode === 0 && stdout.trim() === '' ? '[]' : stdout);
-  if (parsed === undefined)
-    return warning(`${checker} printed no JSON (exit code ${exitCode}): ${stderr.trim().split('\n').at(-1)?.slice(0, 160) ?? ''}`);
+  const last = stderr.trim().split('\n').at(-1)?.slice(0, 160) || 'no error message';
+  if (parsed === undefined) return warning(`${checker} printed no JSON (exit code ${exitCode}): ${last}`);
   const found = checker === 'pluto' ? plutoFindings(parsed, targetMinor) : kubentFindings(parsed, targetMinor);
   const evidence = found.map(({ text }) => text);
   const gone = found.filter((each) => each.gone);
   if (gone.length > 0)
-    return blocked(`${checker} found APIs that 1.${targetMinor} removes`, 'Deploy the objects with newer API versions.', evidence);
+    return blocked(`${checker} found APIs that 1.${targetMinor} no longer serves`, 'Deploy the objects with newer API versions.', evidence);
   if (found.length > 0) return warning(`${checker} found deprecated API versions that 1.${targetMinor} still serves`, undefined, evidence);
   if (checker === 'kubent' && targetMinor > kubentKnows)
     return warning(`kubent found nothing, but knows only versions up to 1.${kubentKnows}`);

@@ -15,7 +15,7 @@ export async function readCluster(api: ClusterApi, signal: AbortSignal) {
   const { gitVersion } = await api.get<{ gitVersion?: string }>('/version', signal);
   const apiServer = releaseOf(gitVersion);
   if (!apiServer) {
-    const message = `${api.shown} does not report a Kubernetes version ("${cleanLine(String(gitVersion))}").`;
+    const message = `${api.shown} does not report a Kubernetes version${gitVersion ? ` ("${cleanLine(String(gitVersion))}")` : ''}.`;
     throw new Fault('failed.cluster', message, 'Check the address in the kubeconfig.');
   }
   const nodes = (await api.list<KubeNode>('/api/v1/nodes', signal)).flatMap((node) => nodeOf(node) ?? []);

@@ -36,7 +36,8 @@ function kindOf({ vendor }: Release, nodes: readonly KubeNode[]): DistributionKi
   return 'unknown';
 }
 
-export function logLocation({ kind }: Distribution, controlPlane: boolean): string {
+export function logLocation({ kind, managed }: Distribution, controlPlane: boolean): string {
+  if (managed) return 'with the tools of the provider';
   if (kind === 'k3s') return `journalctl -u ${controlPlane ? 'k3s' : 'k3s-agent'}`;
   if (kind === 'rke2') return `journalctl -u ${controlPlane ? 'rke2-server' : 'rke2-agent'}`;
   return kind === 'talos' ? 'talosctl -n NODE logs kubelet' : 'journalctl -u kubelet';

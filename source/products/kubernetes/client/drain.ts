@@ -135,6 +135,9 @@ export async function drainNode(
   }
 }
 
+export const budgetAdvice =
+  'Relax the disruption budget: add a replica, lower minAvailable or raise maxUnavailable. If a pod has several budgets, delete all but one.';
+
 function stalled(node: string, left: readonly KubePod[], refused: readonly Refused[]): Fault {
   const reported =
     refused.length > 0 ? refused.map(({ pod, why }) => `${pod}: ${why}`) : left.slice(0, 5).map((pod) => `${podName(pod)} does not stop`);
@@ -142,7 +145,7 @@ function stalled(node: string, left: readonly KubePod[], refused: readonly Refus
     'failed.drain',
     `${node} stays cordoned because ${countText(left.length, 'pod')} cannot be moved. ${reported.map((each) => each.replace(/\.?$/, '.')).join(' ')}`,
     refused.length > 0
-      ? 'Relax the disruption budget (add a replica or raise maxUnavailable), then resume.'
+      ? budgetAdvice
       : 'No disruption budget blocks these pods. Find the cause with "kubectl describe pod" (a finalizer, a volume, a program that ignores SIGTERM).',
   );
 }

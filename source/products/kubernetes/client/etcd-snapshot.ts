@@ -54,7 +54,7 @@ export async function findEtcdTools(nodeExec: NodeExec, signal: AbortSignal) {
 
 function need(outcome: NodeOutcome, what: string): NodeOutcome {
   if (outcome.exitCode === 0) return outcome;
-  throw new Fault('failed.snapshot', failureText(what, outcome), 'Check etcd on the node, then create the snapshot again.');
+  throw new Fault('failed.snapshot', failureText(what, outcome), 'Fix the problem on the node, then create the snapshot again.');
 }
 
 /** Returns etcd's revision and its alarms; with the alarm NOSPACE it would refuse every write. Throws `failed.snapshot`. */
@@ -102,7 +102,7 @@ const differs = 9;
  * it does not read.
  */
 const compareSum = `command -v sha256sum od >/dev/null || { echo 'sha256sum or od is not found' >&2; exit 2; }
-n=$(wc -c <"$1") && [ $((n % 512)) = 32 ] &&
+n=$(wc -c <"$1") || exit 2; [ $((n % 512)) = 32 ] &&
 [ "$(head -c $((n - 32)) "$1" | sha256sum | cut -c 1-64)" = "$(tail -c 32 "$1" | od -An -v -tx1 | tr -d ' \\n')" ] || exit ${differs}`;
 
 export async function verifySnapshot(nodeExec: NodeExec, { prefix, verifier }: EtcdTools, file: string, signal: AbortSignal) {

@@ -149,6 +149,11 @@ describe('checkers', () => {
       summary: 'pluto printed no JSON (exit code 1): no configuration has been provided',
     });
   });
+  test('one that fails without a word has no sentence that ends in a colon', () => {
+    expect(judgeChecker('pluto', { exitCode: 1, stdout: '', stderr: '' }, 32).summary).toBe(
+      'pluto printed no JSON (exit code 1): no error message',
+    );
+  });
   test('the silence of kubent says nothing about releases that it does not know', () => {
     const kubent = (stdout: string, minor: number) => judgeChecker('kubent', { exitCode: 0, stdout, stderr: 'INF loading' }, minor);
     expect(kubent('[]', 32)).toMatchObject({ state: 'ok' });
@@ -189,7 +194,12 @@ describe('certificates', () => {
   test('that ended block, that are about to end warn', async () => {
     expect(await judged(days(-3))).toMatchObject({ state: 'blocked', summary: 'expired: apiserver' });
     expect(await judged(days(12))).toMatchObject({ state: 'warning', summary: 'expiring soon: apiserver (12 days)' });
+    expect(await judged(days(0.5))).toMatchObject({ state: 'warning', summary: 'expiring soon: apiserver (0 days)' });
     expect(await judged(days(200))).toMatchObject({ state: 'ok', summary: '1 certificate, next expiry in 200 days' });
+    // kubeadm reports the missing super-admin.conf of a further control-plane node like this.
+    const missing = { name: 'super-admin.conf', residualTime: 0, missing: true, externallyManaged: false };
+    expect(await judged(days(200), missing)).toMatchObject({ state: 'ok', summary: '1 certificate, next expiry in 200 days' });
+    expect(await judged(missing)).toMatchObject({ state: 'warning', summary: 'Not checked: kubeadm listed no certificates' });
   });
   test('of a node that does not say are not looked at, with its own words', async () => {
     expect(await checkCertificates(nodeExec(1, '', 'sudo: a password is required\n'), new AbortController().signal)).toMatchObject({

@@ -97,7 +97,7 @@ describe('the kubeconfig', () => {
   });
 
   test.each([
-    ['an auth-provider', { 'auth-provider': { name: 'oidc' } }, {}, /removed in Kubernetes 1\.26/],
+    ['an auth-provider', { 'auth-provider': { name: 'oidc' } }, {}, /an auth-provider, which is not supported/],
     ['a password', { username: 'a', password: 'b' }, {}, /removed in Kubernetes 1\.19/],
     ['a certificate without its key', { 'client-certificate-data': base64(selfSigned.cert) }, {}, /requires both/],
     [
@@ -139,6 +139,9 @@ describe('who logs in', () => {
     expect(() => checkLogin(found, Date.UTC(2024, 10, 22))).not.toThrow();
     const authority = await login({ token: 't' }, { 'certificate-authority-data': base64(expiredClient.cert) });
     expect(() => checkLogin(authority, Date.UTC(2026, 10, 22))).toThrowError(/^The CA certificate .* expired on 2025-03-01/);
+    // During a rotation, the old authority is beside the new one.
+    const both = await login({ token: 't' }, { 'certificate-authority-data': base64(`${expiredClient.cert}\n${selfSigned.cert}`) });
+    expect(() => checkLogin(both, Date.UTC(2026, 10, 22))).not.toThrow();
   });
 
   const plugin = async (script: string, more: object = {}) => {
@@ -166,13 +169,24 @@ describe('who logs in', () => {
   });
 
   test.each([
-    ['fails', 'echo "no session: log in" >&2; exit 3', /exited with code 3: no session: log in/],
+    ['fails', 'echo "no session: log in" >&2; exit 3', /exited with code 3: no session: log in\.$/],
+    ['fails without a word', 'exit 3', /exited with code 3\.$/],
     ['answers rubbish', 'echo secret-rubbish', /returned no credentials\.$/],
     ['answers without credentials', 'echo \'{"kind":"ExecCredential","status":{}}\'', /returned no credentials\.$/],
   ])('one that %s is told, without what it wrote', async (_, script, expected) => {
     await expect(runPlugin(grant, host(), await plugin(script))).rejects.toMatchObject({
       code: 'refused.plugin',
       message: expect.stringMatching(expected),
+      // It is installed.
+      remedy: expect.stringMatching(/^Log in with the plugin in a shell first/),
+    });
+  });
+
+  test('one that is not installed is told with how to install it', async () => {
+    const found = await plugin('exit 0', { command: './elsewhere' });
+    await expect(runPlugin(grant, host(), found)).rejects.toMatchObject({
+      code: 'refused.plugin',
+      message: expect.stringMatching(/is not installed\.$/),
       remedy: 'Install it.',
     });
   });

@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { posix } from 'node:path';
 import { Fault } from '../../../faults/fault.ts';
+import { unlessCode } from '../../../faults/unless-fault.ts';
 import type { Grant } from '../../../grants/grant.ts';
 import type { Host } from '../../../hosts/host.ts';
 import { cleanLine } from '../../../text/clean.ts';
@@ -123,13 +124,12 @@ function join(found: readonly Entry[]) {
 export async function loginOf(host: Host, config: Kubeconfig, name: string, signal: AbortSignal): Promise<ClusterLogin> {
   const { contexts, clusters, users } = config.parts;
   const context = contexts.get(name);
-  if (!context) {
+  if (!context)
     throw new Fault(
       'usage.context',
       `No context "${cleanLine(name)}" in ${config.files.map(cleanLine).join(', ')}.`,
       nameRemedy(name, new Set(contexts.keys()), 'The kubeconfig defines no contexts.'),
     );
-  }
   const clusterName = textIn(context.value, 'cluster') ?? '';
   const userName = textIn(context.value, 'user') ?? '';
   const cluster = clusters.get(clusterName);
@@ -198,8 +198,7 @@ async function fileOf(host: Host, { file, value }: Entry, key: string, signal: A
 /** Returns the program that returns credentials (`users[].user.exec`), if there is one. */
 function pluginOf({ file, value }: Entry, user: string) {
   const refused = (what: string) => broken(file, `user "${user}" logs in with ${what}`);
-  if (value['auth-provider'] !== undefined)
-    throw refused('an auth-provider, which was removed in Kubernetes 1.26: use an exec plugin or a token');
+  if (value['auth-provider'] !== undefined) throw refused('an auth-provider, which is not supported: use an exec plugin or a token');
   if (value['username'] !== undefined) throw refused('a password, which was removed in Kubernetes 1.19: use a certificate or a token');
   const exec = objectOf(value['exec']);
   if (!exec) return undefined;
@@ -218,6 +217,7 @@ function pluginOf({ file, value }: Entry, user: string) {
 }
 
 const pluginLimitMs = 60_000;
+const onePem = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g;
 const outputLimitBytes = 1024 * 1024;
 
 /** Returns the subject and end of the first certificate of a PEM text; undefined if it is not a certificate. */
@@ -231,7 +231,7 @@ function certificateEnd(pem: string): { subject: string; endsMs: number; day: st
   }
 }
 
-/** Throws `refused.certificate` for a client certificate that has expired or cannot be read: a server would only answer "Unauthorized". */
+/** Throws `refused.certificate` for an expired certificate, since a server would only answer "Unauthorized", or `config.kubeconfig`. */
 export function checkLogin({ context, cert, ca }: ClusterLogin, nowMs: number): void {
   const name = cleanLine(context);
   const end = cert === undefined ? undefined : certificateEnd(cert);
@@ -245,12 +245,14 @@ export function checkLogin({ context, cert, ca }: ClusterLogin, nowMs: number): 
       `The client certificate of context ${name} (${end.subject}) expired on ${end.day}.`,
       'With kubeadm, run "kubeadm certs renew admin.conf" on a control-plane node and copy /etc/kubernetes/admin.conf again. k3s and RKE2 renew the certificate when they are restarted; then copy their kubeconfig again.',
     );
-  const authority = ca === undefined ? undefined : certificateEnd(ca);
+  // A bundle, as during a rotation, has several authorities, of which one valid one is enough.
+  const authorities = (ca?.match(onePem) ?? []).flatMap((pem) => certificateEnd(pem) ?? []).sort((one, other) => one.endsMs - other.endsMs);
+  const authority = authorities.at(-1);
   if (authority && authority.endsMs <= nowMs)
     throw new Fault(
       'refused.certificate',
       `The CA certificate (${authority.subject}) of context ${name} expired on ${authority.day}.`,
-      'Replace the CA of the cluster first. To list expired certificates: kubeadm certs check-expiration',
+      'Replace the CA of the cluster, or get a new kubeconfig if it was already replaced. To list expired certificates: kubeadm certs check-expiration',
     );
 }
 
@@ -260,26 +262,27 @@ export async function runPlugin(grant: Grant, host: Host, login: ClusterLogin): 
   if (!exec) return {};
   const info = { kind: 'ExecCredential', apiVersion: exec.apiVersion, spec: { interactive: false } };
   const name = cleanLine(exec.argv[0] ?? '');
-  const failed = (why: string, cause?: unknown) =>
-    new Fault(
-      'refused.plugin',
-      `${name}, the credential plugin of context ${cleanLine(login.context)}, ${why}`,
-      cleanLine(exec.installHint) || 'Log in with the plugin in a shell first, or use a context with a token or a certificate.',
-      { cause },
-    );
-  const outcome = await host.run(grant, exec.argv, {
+  const otherwise = 'or use a context with a token or a certificate.';
+  const failed = (why: string, remedy = `Log in with the plugin in a shell first, ${otherwise}`) =>
+    new Fault('refused.plugin', `${name}, the credential plugin of context ${cleanLine(login.context)}, ${why}.`, remedy);
+  const running = host.run(grant, exec.argv, {
     signal: grant.signal,
     limitMs: pluginLimitMs,
     limitBytes: outputLimitBytes,
     env: { ...exec.env, KUBERNETES_EXEC_INFO: JSON.stringify(info) },
   });
-  const reported = Buffer.from(outcome.stderr).toString('utf8').trim().split('\n').at(-1) ?? '';
-  if (outcome.exitCode !== 0) throw failed(`exited with code ${outcome.exitCode}: ${cleanLine(reported).slice(0, 200)}`);
+  const outcome = await unlessCode(running, ['unreachable.program'], undefined);
+  if (!outcome) throw failed('is not installed', cleanLine(exec.installHint) || `Install it, ${otherwise}`);
+  const lines = Buffer.from(outcome.stderr).toString('utf8').trim().split('\n');
+  const reported = cleanLine(lines.at(-1) ?? '')
+    .slice(0, 200)
+    .replace(/\.$/, '');
+  if (outcome.exitCode !== 0) throw failed(`exited with code ${outcome.exitCode}${reported === '' ? '' : `: ${reported}`}`);
   const answer = objectOf(parsedJson(Buffer.from(outcome.stdout).toString('utf8'))) ?? {};
   const status = objectOf(answer['status']) as { token?: string; clientCertificateData?: string; clientKeyData?: string } | undefined;
   const { token, clientCertificateData: cert, clientKeyData: key } = status ?? {};
   const pair = cert !== undefined && key !== undefined && { cert, key };
   if (answer['kind'] === 'ExecCredential' && (token !== undefined || pair)) return { ...(token !== undefined && { token }), ...pair };
   // The plugin's messages could contain a secret, so they are not repeated.
-  throw failed('returned no credentials.');
+  throw failed('returned no credentials');
 }

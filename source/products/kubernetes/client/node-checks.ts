@@ -4,14 +4,14 @@ import type { ClusterApi } from './api-client.ts';
 import { conditionOf, isReady, type KubePod, podName } from './api-shapes.ts';
 import { blocked, type CheckResult, ok, warning } from './check-result.ts';
 import type { ClusterFacts, ClusterNode } from './cluster-facts.ts';
+import { logLocation } from './distribution.ts';
 import { lastWords, type NodeExec, type NodeOutcome } from './node-exec.ts';
 import { minorText, newestMinorAt, type Release, releaseOf, supportedMinors } from './release.ts';
 import { kubectlProblem, skewProblems } from './skew.ts';
 
 /** Checks for nodes that are not ready, out of disk or memory, or cordoned. `ours` are cordoned by this checklist run. */
-export function checkNodes({ nodes }: ClusterFacts, ours: ReadonlySet<string>): CheckResult {
-  const unfit: string[] = [];
-  const warned: string[] = [];
+export function checkNodes({ nodes, distribution }: ClusterFacts, ours: ReadonlySet<string>): CheckResult {
+  const [unfit, waiting, pressed]: [string[], string[], string[]] = [[], [], []];
   const pressure = ({ name, object }: ClusterNode, type: string) => {
     const found = conditionOf(object.status?.conditions, type);
     return found?.status === 'True' ? [`${name}: ${type}. ${found.message ?? ''}`.trim()] : [];
@@ -20,24 +20,27 @@ export function checkNodes({ nodes }: ClusterFacts, ours: ReadonlySet<string>): 
     const { name, ready, object } = node;
     const { message, reason = 'no reason reported' } = conditionOf(object.status?.conditions, 'Ready') ?? {};
     // A node that this run left while it restarted is waited for later, when it is upgraded.
-    if (!ready) (ours.has(name) ? warned : unfit).push(`${name} is not ready: ${message ?? reason}`);
+    if (!ready) (ours.has(name) ? waiting : unfit).push(`${name} is not ready: ${message ?? reason}`);
     unfit.push(...pressure(node, 'DiskPressure'));
-    warned.push(...pressure(node, 'MemoryPressure'), ...pressure(node, 'PIDPressure'));
+    pressed.push(...pressure(node, 'MemoryPressure'), ...pressure(node, 'PIDPressure'));
   }
   const foreign = nodes.flatMap(({ name, cordoned }) =>
     cordoned && !ours.has(name) ? [`${name} is cordoned (SchedulingDisabled), but not by this checklist`] : [],
   );
   const listed = nodes.map(({ name, kubelet, ready }) => `${name}  ${kubelet.text}  ${ready ? 'ready' : 'not ready'}`);
-  const evidence = [...unfit, ...foreign, ...warned, ...listed];
-  if (unfit.length > 0)
-    return blocked(unfit.join('; '), 'Restore the node first. Check the log of its kubelet: journalctl -u kubelet', evidence);
+  const evidence = [...unfit, ...foreign, ...waiting, ...pressed, ...listed];
+  const logs = new Set(nodes.flatMap(({ ready, controlPlane }) => (ready ? [] : logLocation(distribution, controlPlane))));
+  const log = logs.size > 0 ? `Check the log of its kubelet: ${[...logs].join(' or ')}` : 'Free up disk space.';
+  if (unfit.length > 0) return blocked(unfit.join('; '), `Restore the node first. ${log}`, evidence);
   if (foreign.length > 0)
     return blocked(
       foreign.join('; '),
       'Find out why the node was cordoned. Nodes are upgraded one at a time, and a cordoned node does not accept pods from drained nodes.',
       evidence,
     );
-  if (warned.length > 0) return warning(warned.join('; '), 'Free up resources on these nodes before others are drained.', evidence);
+  if (pressed.length > 0)
+    return warning([...waiting, ...pressed].join('; '), 'Free up memory or processes on these nodes before others are drained.', evidence);
+  if (waiting.length > 0) return warning(waiting.join('; '), 'The upgrade waits until the node is ready.', evidence);
   return ok(`${countText(nodes.length, 'node')} ready, none under disk, memory or PID pressure`, evidence);
 }
 
@@ -50,14 +53,10 @@ export function checkKubectl({ exitCode, stdout }: NodeOutcome, { apiServers }: 
   const kubectl = exitCode === 0 ? releaseOf(textOf(version)) : undefined;
   if (!kubectl) return warning('kubectl on this host does not report its version');
   const now = kubectlProblem(kubectl, apiServers);
-  if (now !== undefined) return warning(now, `Install kubectl ${minorText(target)} on this host.`);
-  const later = kubectlProblem(kubectl, [target]);
-  if (later !== undefined)
-    return warning(
-      `kubectl ${kubectl.text} is too old for ${target.text}.`,
-      `Install kubectl ${minorText(target)} on this host after the upgrade.`,
-    );
-  return ok(kubectl.text);
+  const install = `Install kubectl ${minorText(target)} on this host`;
+  if (now !== undefined) return warning(now, `${install}.`);
+  if (kubectlProblem(kubectl, [target]) === undefined) return ok(kubectl.text);
+  return warning(`kubectl ${kubectl.text} is too old for ${target.text}.`, `${install} after the upgrade.`);
 }
 
 export function checkSkew(facts: ClusterFacts): CheckResult {
@@ -75,7 +74,9 @@ export function checkSkew(facts: ClusterFacts): CheckResult {
     ...(servers.length > 1 ? [`API servers ${servers.join(' and ')}`] : []),
     ...(behind.length > 0 ? [`${behind.map(({ name, kubelet }) => `${name} ${minorText(kubelet)}`).join(', ')} behind`] : []),
   ];
-  return ok(differences.length === 0 ? 'all components run the same minor version' : `within the limits; ${differences.join('; ')}`);
+  return ok(
+    differences.length === 0 ? 'all API servers and kubelets run the same minor version' : `within the limits; ${differences.join('; ')}`,
+  );
 }
 
 /** Checks that the release is within two minors of the newest (R73). */
@@ -85,7 +86,7 @@ export function checkSupport({ apiServer }: ClusterFacts, nowMs: number): CheckR
   const reported = `${minorText(apiServer)} (newest: about 1.${newest})`;
   if (behind < supportedMinors) return ok(`${reported}, still supported`);
   return warning(
-    `${reported}, ${behind} minor versions behind, no longer supported`,
+    `${reported}, ${behind} minor versions behind, no longer supported by the Kubernetes project`,
     `Three minor versions are released each year, and the newest ${supportedMinors} get fixes, so stay within two minor versions of the newest. Upgrade one minor version at a time.`,
   );
 }
@@ -131,28 +132,33 @@ export async function checkPods(api: ClusterApi, signal: AbortSignal, each: (cou
   );
 }
 
-type KubeadmCertificate = Partial<{ name: string; residualTime: number; externallyManaged: boolean; missing: boolean }>;
+type KubeadmCertificate = Partial<{ name: string; residualTime: number; missing: boolean }>;
 
-/** `kubeadm upgrade apply` renews all certificates, but requires valid ones until then. */
+/** kubeadm renews its certificates during an upgrade, but requires valid ones until then. */
 const soonDays = 30;
+const notRenewed = 'Renew certificate authorities and externally managed certificates yourself: kubeadm does not.';
 
 export async function checkCertificates(nodeExec: NodeExec, signal: AbortSignal): Promise<CheckResult> {
   const outcome = await nodeExec.read(['kubeadm', 'certs', 'check-expiration', '-o', 'json'], signal);
   const found = outcome.exitCode === 0 ? certificatesIn(outcome.stdout) : undefined;
-  if (!found)
+  if (!found?.length)
     return warning(
-      `Not checked: ${lastWords(outcome) || 'kubeadm printed nothing'}`,
+      `Not checked: ${found ? 'kubeadm listed no certificates' : lastWords(outcome) || 'kubeadm printed nothing'}`,
       'Run on a control-plane node: kubeadm certs check-expiration',
     );
-  const ended = found.flatMap(({ name, days }) => (days <= 0 ? [name] : []));
-  const soon = found.filter(({ days }) => days > 0 && days < soonDays);
+  const ended = found.flatMap(({ name, days }) => (days < 0 ? [name] : []));
+  const soon = found.filter(({ days }) => days >= 0 && days < soonDays);
   const evidence = found.map(({ name, days }) => `${name}  ${countText(days, 'day')}`);
   if (ended.length > 0)
-    return blocked(`expired: ${ended.join(', ')}`, 'Run "kubeadm certs renew all", then restart the control plane.', evidence);
+    return blocked(
+      `expired: ${ended.join(', ')}`,
+      `Run "kubeadm certs renew all", then restart the control plane. ${notRenewed}`,
+      evidence,
+    );
   if (soon.length > 0)
     return warning(
       `expiring soon: ${soon.map(({ name, days }) => `${name} (${countText(days, 'day')})`).join(', ')}`,
-      'kubeadm upgrade apply renews the certificates, unless --certificate-renewal=false is set.',
+      `kubeadm upgrade renews certificates, unless --certificate-renewal=false is set. ${notRenewed}`,
       evidence,
     );
   const next = countText(Math.min(...found.map(({ days }) => days)), 'day');
@@ -164,8 +170,9 @@ function certificatesIn(text: string): { name: string; days: number }[] | undefi
   const parsed = objectOf(parsedJson(text.slice(Math.max(0, text.indexOf('{')))));
   const all = parsed && [...objectsOf(parsed['certificates']), ...objectsOf(parsed['certificateAuthorities'])];
   return all?.flatMap((one) => {
-    const { name = '', residualTime, missing, externallyManaged } = one as KubeadmCertificate;
-    return residualTime === undefined || (missing && externallyManaged) ? [] : [{ name, days: Math.floor(residualTime / 86_400) }];
+    const { name = '', residualTime, missing } = one as KubeadmCertificate;
+    // A node may lack a file, such as super-admin.conf, which kubeadm reports with a residual time of 0.
+    return residualTime === undefined || missing ? [] : [{ name, days: Math.floor(residualTime / 86_400) }];
   });
 }
 

@@ -130,11 +130,11 @@ function talos(to: Release, address = 'CONTROL-PLANE'): NodeCommands {
   return run([[...upgrade, '--dry-run'], upgrade]);
 }
 
-/** The installer is downloaded from the network, and drops options that are in no file, so the operator runs it. */
+/** The installer is downloaded from the network, and drops options and variables that are in no file, so the operator runs it. */
 function installer(kind: 'k3s' | 'rke2', to: Release, role: 'server' | 'agent'): NodeCommands {
   const version = to.vendor === '' ? `${releaseText(to)}+${distributions[kind].firstSuffix}` : to.text;
   if (kind === 'k3s')
-    return byHand('the installer drops options that are not in /etc/rancher/k3s/config.yaml, so pass them again', [
+    return byHand('the installer drops options and K3S_ variables that are not in /etc/rancher/k3s/config.yaml, so pass them again', [
       `curl -sfL https://get.k3s.io | INSTALL_K3S_VERSION='${version}' sh -s - ${role}`,
     ]);
   return byHand('the installer is downloaded from the network', [

@@ -80,9 +80,5 @@ async function filesOf(plain: Buffer): Promise<Map<string, Buffer>> {
 }
 
 function damaged(why: string) {
-  return vaultFault(
-    `The snapshot is not complete: ${why}.`,
-    'The snapshot was not used. Create another one, and check the log of the server.',
-    'failed.snapshot',
-  );
+  return vaultFault(`The snapshot is not complete: ${why}.`, 'The snapshot was not used. Use or create another one.', 'failed.snapshot');
 }

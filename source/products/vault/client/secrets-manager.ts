@@ -66,8 +66,8 @@ export class SecretsManager extends VaultApi {
     if (answer.status !== 200 && /already initialized/i.test(answer.words)) {
       throw new Fault(
         'refused.initialised',
-        'The server was already initialised by another operator, who has the keys.',
-        'If the keys are lost, remove the data of the server and start again.',
+        'The server was initialised by another request in the meantime.',
+        'Its keys were returned to that request. If they are lost, remove the data of the server and start again.',
       );
     }
     if (answer.status !== 200) {
@@ -90,6 +90,8 @@ export class SecretsManager extends VaultApi {
     if (answer.status === 204 || answer.status === 200) return;
     if (/standby/i.test(answer.words))
       throw failed('This is a standby node; only the active node can be sealed.', 'Restart this node, or seal the active one.');
+    if (answer.status === 403)
+      throw failed('The token is not permitted to seal the server, or is not valid.', 'Use a token whose policy has sudo on sys/seal.');
     throw refusedSeal(answer, 'seal itself');
   }
 }
@@ -98,10 +100,7 @@ function sealStatusOf({ status, json, words }: VaultAnswer, { shown }: HttpEndpo
   const body = objectOf(json) ?? {};
   const { sealed, initialized } = body;
   if (status !== 200 || typeof sealed !== 'boolean' || typeof initialized !== 'boolean') {
-    throw failed(
-      `${shown} does not respond like a secrets manager: ${words || `status ${status}`}.`,
-      'Check the port, and whether the server uses TLS.',
-    );
+    throw failed(`${shown} does not respond like a secrets manager: ${words || `status ${status}`}.`, 'Check the port and the protocol.');
   }
   return {
     initialized,
@@ -121,7 +120,6 @@ function sealStatusOf({ status, json, words }: VaultAnswer, { shown }: HttpEndpo
 }
 
 function refusedSeal({ status, words }: VaultAnswer, what: string): Fault {
-  if (status === 403) return failed('The token is not permitted to seal the server.', 'Use a token whose policy has sudo on sys/seal.');
   if (/not initialized/i.test(words)) return failed('The server is not initialised and has no shares yet.', 'Initialise the server first.');
   return failed(`The server did not ${what}: ${words || `it responded with status ${status}`}.`, 'Check the log of the server.');
 }

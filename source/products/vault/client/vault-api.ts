@@ -40,7 +40,7 @@ export class VaultApi {
     const answer = await this.#ask({ method, path, ...content }, signal, withinMs === undefined ? {} : { limitMs: withinMs });
     if (!answer.whole) {
       const message = `The secrets manager returned more than ${bodyLimitBytes / 1024} KiB.`;
-      throw new Fault('failed.store', message, 'Spread the secrets over several paths.');
+      throw new Fault('failed.store', message, "Spread large values over several paths, or use the server's own command.");
     }
     const { status, json: parsed, text } = answer;
     return { status, json: parsed, words: wordsOf(parsed) || cleanLine(parsed === undefined ? text.slice(0, 200) : '') };

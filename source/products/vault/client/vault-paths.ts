@@ -47,8 +47,9 @@ export class VaultPaths extends VaultApi {
 
   /** Returns undefined if the path never had values. `version` is for engines of version 2. */
   async read(engine: Engine, path: string, signal: AbortSignal, version?: number): Promise<PathEntry | undefined> {
+    if (version !== undefined) throwIfUnversioned(engine);
     const what = `read ${cleanLine(path)}`;
-    const query = version === undefined || engine.version === 1 ? '' : `?version=${version}`;
+    const query = version === undefined ? '' : `?version=${version}`;
     const answer = await this.send('GET', `${encodePath(pathIn(engine, 'data', path))}${query}`, undefined, signal);
     if (answer.status !== 200 && answer.status !== 404) throw vaultRefusal(answer, what);
     const data = objectOf(objectOf(answer.json)?.['data']);
