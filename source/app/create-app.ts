@@ -73,7 +73,7 @@ export async function createApp(options: AppOptions): Promise<QuarterdeckApp> {
   if (engines.length === 0) {
     const hostNames = practice ? ['practice'] : ['local', ...Object.keys(settings.hosts)];
     const known = allEngines.length > 0 ? `Engines: ${allEngines.map(({ name }) => name).join(', ')}. ` : '';
-    const remedy = `${known}Hosts: ${hostNames.join(', ')}. To add a host: quarterdeck hosts add NAME [user@]host`;
+    const remedy = `${known}Hosts: ${hostNames.join(', ')}.${practice ? '' : ' To add a host: quarterdeck hosts add NAME [user@]host'}`;
     throw new Fault('usage.host', `Unknown host or engine "${wanted}".`, remedy);
   }
   // Practice keeps to its own home, whatever the settings say.
@@ -248,7 +248,7 @@ export async function createApp(options: AppOptions): Promise<QuarterdeckApp> {
           ...(resume !== undefined && { resume }),
         }),
         audit: openOwnAudit(paths, ownEnv, (to) => {
-          const text = `The end of the audit log was damaged. A copy of the log is in ${to}.\n`;
+          const text = `The end of the audit log was damaged and was moved to ${to}.\n`;
           operator.show({ kind: 'output', stream: 'stderr', bytes: new TextEncoder().encode(text) });
         }),
         about: { right: flow.right, host: input.engineName, ...(input.component && { component: input.component.key }) },

@@ -169,13 +169,7 @@ function callSections(entry: CatalogEntry): Sections {
       `${message} ${remedy}`,
       flow && `offered in the plan: ${flow.title}`,
     ]),
-    'First run': entry.firstRun.map(({ id, title, detail, urgent, page }) => [
-      id,
-      title,
-      detail,
-      page && `at ${page}`,
-      urgent && 'anyone has access until this is done',
-    ]),
+    'First run': entry.firstRun.map(({ id, title, detail, urgent, page }) => [id, title, detail, page && `at ${page}`, urgent && 'urgent']),
   };
 }
 

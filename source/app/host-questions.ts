@@ -101,7 +101,7 @@ function nobodyThere(host: string, question: SshQuestion): Fault {
 function declined(host: string, question: SshQuestion): Fault {
   return new Fault(
     codeOf(question),
-    `Not connected to ${host}: ssh requested ${about[question.kind]} and got no answer.`,
+    `Not connected to ${host}: ssh requested ${about[question.kind]}, but the prompt was declined.`,
     `Connect again when you have the answer: quarterdeck hosts check ${host}`,
   );
 }

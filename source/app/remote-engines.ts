@@ -72,7 +72,7 @@ export async function openRemoteEngines(
         const found = await find(signal);
         const address = found.find((one) => one.url === url) ?? (position === 0 ? found[0] : undefined);
         if (address) return openAt(address, host);
-        const remedy = 'Start the engine, then restart the console.';
+        const remedy = `Start the engine on the host, then check: quarterdeck hosts check ${name}`;
         throw new Fault('unreachable.engine', `The engine of ${engineName} was not found at ${cleanLine(url ?? '')}.`, remedy);
       },
     };

@@ -24,14 +24,14 @@ export class UnattendedOperator implements Operator {
   async ask(question: Question): Promise<string> {
     const id = cleanLine(question.id);
     const flag = this.options.flags?.[question.id];
-    const option = flag ? `: ${optionText(question.id, flag)}` : '';
+    const option = flag ? `on the command line: ${optionText(question.id, flag)}` : `with --answers FILE: {"${id}": "..."}`;
     const choices = 'choices' in question ? ` (one of: ${question.choices.map(({ value }) => cleanLine(value)).join(', ')})` : '';
     throw new Fault(
       'usage.unanswered',
       `Cannot prompt without a terminal: ${cleanLine(question.label)}`,
-      question.kind === 'secret'
+      question.kind === 'secret' && !question.reveals
         ? `Run the command in a terminal, or pipe the secret in: --answers - reads {"${id}": "..."}. Secrets are not accepted on the command line.`
-        : `Run the command in a terminal, or pass the answer on the command line${option}${choices}.`,
+        : `Run the command in a terminal${question.reveals ? '' : `, or pass the answer ${option}${choices}`}.`,
     );
   }
 
@@ -39,10 +39,10 @@ export class UnattendedOperator implements Operator {
     if (typed !== undefined) {
       if (this.options.typed === typed) return true;
       const message = `${cleanLine(typed)} is a production host, and the change must be confirmed with its name: ${cleanLine(title)}`;
-      throw notConfirmed(message, 'lost', `--confirm ${cleanLine(typed)}`);
+      throw notConfirmed(message, `--confirm ${cleanLine(typed)}`);
     }
     if (this.options.yes) return true;
-    throw notConfirmed(`Cannot confirm without a terminal: ${cleanLine(title)}`, 'lost');
+    throw notConfirmed(`Cannot confirm without a terminal: ${cleanLine(title)}`);
   }
 
   async fill(form: Form): Promise<Readonly<Record<string, string>>> {
@@ -86,7 +86,7 @@ export class UnattendedOperator implements Operator {
         [...new Set(blocking.map(({ advice }) => cleanLine(advice)))].join(' ') || 'Run the command in a terminal to see the details.',
       );
     }
-    if (!this.options.yes) throw notConfirmed(`Cannot confirm without a terminal: ${changesInOneLine(review)}`, 'done');
+    if (!this.options.yes) throw notConfirmed(`Cannot confirm without a terminal: ${changesInOneLine(review)}`);
     // Changes that require no prompt are recorded nevertheless.
     this.show({ kind: 'review', review });
     return first.id;
@@ -109,8 +109,8 @@ function optionText(id: string, { value }: { value?: string }): string {
   return `--${cleanLine(id)}${value === undefined ? '' : ` ${value}`}`;
 }
 
-function notConfirmed(message: string, effect: 'lost' | 'done', option = '--yes'): Fault {
-  return new Fault('refused.notConfirmed', message, `Run the command with --dry-run to see what would be ${effect}, then add ${option}.`);
+function notConfirmed(message: string, option = '--yes'): Fault {
+  return new Fault('refused.notConfirmed', message, `Run the command with --dry-run to see what would be done, then add ${option}.`);
 }
 
 export function noTerminal(): Fault {
@@ -126,15 +126,12 @@ export class JsonSink implements ShownSink {
 
   show(shown: Shown): void {
     if (shown.kind === 'secret') {
-      if (!shown.plain) throw secretIntoPipe(shown.label);
+      if (!shown.plain) throw secretIntoPipe(shown.label, '--json prints no secrets', ' without --json');
     } else if (shown.kind !== 'output') this.shown.push(shown);
   }
 }
 
-export function secretIntoPipe(label: string): Fault {
-  return new Fault(
-    'refused.pipe',
-    `${cleanLine(label)} is a secret, and the output is not a terminal.`,
-    'Run the command in a terminal, or add --plain to print only the value.',
-  );
+export function secretIntoPipe(label: string, why = 'the output is not a terminal', without = ''): Fault {
+  const remedy = `Run the command in a terminal${without}, or add --plain${without} to print only the value.`;
+  return new Fault('refused.pipe', `${cleanLine(label)} is a secret, and ${why}.`, remedy);
 }

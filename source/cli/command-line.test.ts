@@ -146,7 +146,7 @@ describe('the registry', () => {
     expect(await reached('vault', 'list', 'secret')).toEqual(['secrets-manager-path', 'secret']);
     expect(await reached('vault', 'list', 'secrets-manager-path', 'secret')).toEqual(['secrets-manager-path', 'secret']);
     expect(await reached('unseal', 'secret-manager')).toMatch(/No component is named "secret-manager"/);
-    expect(await reached('key')).toMatch(/No running component supports "key"/);
+    expect(await reached('key')).toMatch(/No component supports "key"/);
     const other = { ...manager, key: 'nas/vault/secrets-manager-path', host: 'nas' };
     const several = await run(['unseal'], { facts: { ...facts, components: [manager, other] } });
     expect(several.exitCode).toBe(2);
@@ -424,9 +424,7 @@ describe('status', () => {
     const { stdout } = await run(['status'], { facts, unfinished: [broken] });
     expect(stdout.replaceAll(/\n {4}/g, ' ')).toContain(`Interrupted change to password-vault. ${summary} Resume: quarterdeck recover`);
     expect(stdout).toContain('Missing: password-vault. Start: quarterdeck up');
-    expect(stdout.replaceAll(/\n {4}/g, ' ')).toContain(
-      'Sealed: secrets-manager-path. Unseal with key shares: quarterdeck unseal secrets-manager-path',
-    );
+    expect(stdout.replaceAll(/\n {4}/g, ' ')).toContain('Sealed: secrets-manager-path. Unseal: quarterdeck unseal secrets-manager-path');
     expect(stdout).toMatch(/^ {4}to do: Create the first account\n {4}no backup$/m);
     const one = (await run(['status', 'password-vault'], { facts })).stdout;
     expect(one).toMatch(/0 of 1 setup task done\n▲ Create the first account\n {2}Confirm: quarterdeck tasks password-vault first-account/);
@@ -748,6 +746,13 @@ describe('audit', () => {
     expect(lines[1]).toMatch(/done +stop +local stack\/db .* POST \/containers\/db\/stop$/);
     expect(lines[2]).toMatch(/started +stop/);
     expect(JSON.parse((await run(['audit', '--json'])).stdout).entries).toHaveLength(3);
+  });
+
+  test('counts what was started and never ended among the entries', async () => {
+    for (let at = 0; at < 52; at++) await audit().record({ ...event, act: `a${at}`, phase: 'after', outcome: 'done' });
+    await audit().record({ ...event, act: 'open', phase: 'before' });
+    expect((await run(['audit'])).stdout).toContain('The last 51 of 53 entries.');
+    expect((await run(['audit', '--all'])).stdout).not.toContain('entries.');
   });
 
   test('verify ends with 0 on a whole log and names the line of a break', async () => {

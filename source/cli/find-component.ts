@@ -132,8 +132,8 @@ export function componentWithApi(flow: Flow, api: string, words: readonly string
       components.some(({ id, key, project, host }) => [id, key, `${project}/${id}`, `${host}/${id}`].includes(name)));
   if (isNamed) return subjectOf(flow, words);
   if (!first) {
-    const remedy = `Specify a component: quarterdeck ${flow.verb} COMPONENT. List what can be deployed: quarterdeck catalog list`;
-    throw new Fault('usage.component', `No running component supports "${flow.verb}".`, remedy);
+    const remedy = 'List the components of all hosts: quarterdeck status --host all. List what can be deployed: quarterdeck catalog list';
+    throw new Fault('usage.component', `No component supports "${flow.verb}".`, remedy);
   }
   if (others.length > 0) {
     const message = `"${flow.verb}" matches several components: ${namesAmong([first, ...others]).join(', ')}.`;

@@ -153,7 +153,7 @@ async function mistakeFault(thrown: unknown, verb: string, { paths, version }: P
     `Internal error: ${withoutLikelySecrets(messageOf(thrown))}`,
     report === undefined
       ? 'Please report this error with the steps to reproduce it.'
-      : `Please report this error with ${report}, which contains no secrets.`,
+      : `Please report this error with ${report}. Likely secrets in it are hidden; check it before you send it.`,
   );
 }
 

@@ -23,7 +23,7 @@ function engineLine(engineView: EngineView, components: readonly ComponentView[]
   const connection = engineView.connection ? connectionText(engineView, nowMs, { retry: false }) : undefined;
   const skew = clockText(engineView);
   const rootless = engine.rootless ? ' rootless' : '';
-  const kind = engine.kind === undefined ? 'no engine' : `${engineNames[engine.kind]} ${engine.version}${rootless}`.trim();
+  const kind = engine.kind === undefined ? '' : `${engineNames[engine.kind]} ${engine.version}${rootless}`.trim();
   const disconnected = `${output.glyph('unknown')} ${link.state === 'away' ? 'unreachable' : 'connecting'}`;
   const counts = link.state === 'connected' ? summary(components, output) : output.paint('error', disconnected);
   return [
@@ -83,10 +83,11 @@ export function statusLines(
         if (text) lines.push(output.paint('faint', `  ${text}`));
     }
     const down = missingComponents(here, unfinished).map(({ id }) => id);
+    const open = unfinished.filter((one) => one.engineName === engineView.name);
     const remarks = [
-      ...unfinished.filter((one) => one.engineName === engineView.name).map((one) => `${unfinishedText(one)} Resume: quarterdeck recover`),
+      ...open.map((one) => `${unfinishedText(one)} ${one.by === '' ? 'What to do' : 'Resume'}: quarterdeck recover`),
       ...(down.length > 0 ? [`Missing: ${down.join(', ')}. Start: quarterdeck up`] : []),
-      ...(down.length > 0 ? sealedManagers(here).map(({ id }) => `Sealed: ${id}. Unseal with key shares: quarterdeck unseal ${id}`) : []),
+      ...(down.length > 0 ? sealedManagers(here).map(({ id }) => `Sealed: ${id}. Unseal: quarterdeck unseal ${id}`) : []),
     ];
     const subject = subjectIn(engines, engineView.name);
     for (const text of remarks.map((remark) => commandsFor(subject, remark)))

@@ -172,6 +172,23 @@ describe('a form on a plain terminal', () => {
     expect(stderr.text).toContain('Session key \x1b[90m(SESSION_KEY)\x1b[39m: ');
   });
 
+  test('Enter keeps a choice whose value is also the number of another, and a name chooses as well', async () => {
+    const choices = [
+      { value: '0', label: 'on' },
+      { value: '1', label: 'off' },
+    ];
+    const field = { id: 'TELEMETRY', label: 'TELEMETRY', kind: 'choice' as const, value: '1', required: true, section: 'A', choices };
+    for (const [keys, value] of [
+      ['\r', '1'],
+      ['2\r', '1'],
+      ['on\r', '0'],
+    ] as const) {
+      const filling = operatorWith().fill({ id: 'x', title: 'X', fields: [field] }, never);
+      await types(['TELEMETRY [1]: ', keys]);
+      expect(await filling).toEqual({ TELEMETRY: value });
+    }
+  });
+
   test('Ctrl-C walks away', async () => {
     const filling = operatorWith().fill(form, never);
     await types(['Port of the page', '\x03']);
@@ -293,7 +310,10 @@ describe('with nobody there', () => {
     const fault = await refusal(operator.ask({ id: 'image', kind: 'text', label: 'Image' }));
     expect(fault.remedy).toBe('Run the command in a terminal, or pass the answer on the command line: --image NAME.');
     const other = await refusal(operator.ask({ id: 'port', kind: 'text', label: 'Which port?' }));
-    expect(other.remedy).toBe('Run the command in a terminal, or pass the answer on the command line.');
+    expect(other.remedy).toBe('Run the command in a terminal, or pass the answer with --answers FILE: {"port": "..."}.');
+    const reveals = { label: 'Share 1', value: 'geheim' };
+    const shown = await refusal(operator.ask({ id: 'shown', kind: 'choice', label: 'Write it down', choices: [], reveals }));
+    expect(shown.remedy).toBe('Run the command in a terminal.');
   });
 
   test('without --yes a review is refused, and says in one line what would happen', async () => {
@@ -340,7 +360,7 @@ describe('a secret that is shown', () => {
 
   test('is never in JSON', () => {
     const sink = new JsonSink();
-    expect(() => sink.show(secret)).toThrow('the output is not a terminal');
+    expect(() => sink.show(secret)).toThrow('--json prints no secrets');
     sink.show({ ...secret, plain: true });
     expect(JSON.stringify(sink.shown)).not.toContain('geheim');
   });

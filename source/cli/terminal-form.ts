@@ -42,7 +42,7 @@ export async function promptLines(question: Question, terminal: PromptTerminal, 
 }
 
 function chosen(written: string, choices: readonly Choice[]): string | undefined {
-  return choices.find(({ value }) => value === written)?.value ?? choices[Number(written) - 1]?.value;
+  return choices.find(({ value, label }) => [value, label].includes(written))?.value ?? choices[Number(written) - 1]?.value;
 }
 
 function several(written: string, choices: readonly Choice[]): readonly string[] | undefined {
@@ -74,7 +74,7 @@ async function askField(field: FormField, terminal: PromptTerminal, signal: Abor
     else {
       const written = (await readLine(terminal, prompt, signal)).trim();
       answer = written === '' ? field.value : written === '-' && mayStayEmpty(field) ? '' : written;
-      answer = choices?.[Number(answer) - 1]?.value ?? answer;
+      answer = chosen(answer, choices ?? []) ?? answer;
     }
     const problem = fieldProblem(field, answer);
     if (problem === undefined) return answer;

@@ -97,6 +97,18 @@ test('what is here has the mark of how it is there, the rest none', async () => 
   expect(harness.row('secrets-manager-env')).toMatch(/^. {2}/);
 });
 
+test('what is deployed under a name of its own has its mark at its entry', async () => {
+  const base = sampleSnapshot();
+  const components = base.components.map((one) =>
+    one.id === 'vulnerability-scanner' ? { ...one, id: 'secrets-manager-env', entry: 'vulnerability-scanner' } : one,
+  );
+  const harness = await open({ size: { columns: 120, rows: 40 }, app: appOf({ snapshot: { ...base, components } }) });
+  await harness.press('C');
+  await harness.sees('secrets-manager-path');
+  expect(harness.row('vulnerability-scanner')).toMatch(/^.◌ /);
+  expect(harness.row('secrets-manager-env')).toMatch(/^. {2}/);
+});
+
 test('help and palette give back what they were opened over', async () => {
   const harness = await open();
   await harness.press('C', '/', ...'jellyfin', 'enter', 'enter', '?');

@@ -129,6 +129,10 @@ export function createCommands({ filterHistory, runs, hostPrompts, quit, redraw,
   const refusal = ({ right, title }: Flow) =>
     app.options.readOnly && right !== 'read' ? `This session is read-only, so "${title}" is not available.` : undefined;
 
+  /** Its state is the reason only when the flow could apply to the component in another state. */
+  const cause = (flow: Flow, { id, speaks, state }: ComponentView) =>
+    flow.remote || (flow.speaks ?? speaks) !== speaks ? ` for ${id}` : `: ${id} is ${state.label}`;
+
   function obstacle(flow: Flow, component: ComponentView | undefined, reason = 'No component is selected.'): string | undefined {
     const refused = refusal(flow);
     if (refused !== undefined) return refused;
@@ -136,9 +140,8 @@ export function createCommands({ filterHistory, runs, hostPrompts, quit, redraw,
     if (!component) return reason;
     if (flow.about === 'catalog' && !component.known) return `${component.id} is not in the catalog, so "${flow.title}" is not available.`;
     if (component.state.id === 'unknown') return `The engine is unreachable, so "${flow.title}" is not available.`;
-    if (flow.ours && component.known && !isOurs(app, component))
-      return `${component.id} was not deployed by Quarterdeck. Use the tool that deployed it.`;
-    return isOffered(app, flow, component) ? undefined : `"${flow.title}" is not available: ${component.id} is ${component.state.label}.`;
+    if (flow.ours && !isOurs(app, component)) return `${component.id} was not deployed by Quarterdeck. Use the tool that deployed it.`;
+    return isOffered(app, flow, component) ? undefined : `"${flow.title}" is not available${cause(flow, component)}.`;
   }
 
   function begin(flow: Flow, input: FlowInput): void {
@@ -207,7 +210,7 @@ export function createCommands({ filterHistory, runs, hostPrompts, quit, redraw,
     const shown = serviceShown(store.get(), component);
     const index = ((shown ? services.indexOf(shown) : -1) + 1) % services.length;
     const next = services[index];
-    if (services.length < 2 || !next) return say('off', `${id} has only one service.`);
+    if (services.length < 2 || !next) return say('off', `${id} has no other service.`);
     store.update((state) => ({ services: { ...state.services, [key]: next.name } }));
     // Keys act on this service alone from now on, even when it is not on the screen.
     say('off', `${id}: service ${next.name} (${index + 1} of ${services.length})`);
@@ -298,7 +301,7 @@ export function createCommands({ filterHistory, runs, hostPrompts, quit, redraw,
       if (!runs.show()) say('off', 'Nothing is running.');
     },
     'answer-host': () => {
-      if (!hostPrompts.open()) say('off', 'No ssh prompt is waiting.');
+      if (!hostPrompts.open()) say('off', 'No ssh prompt is waiting for an answer.');
     },
     back,
     redraw,

@@ -423,7 +423,7 @@ describe('a secret that is shown', () => {
   test('is masked again afterwards, gone, and not copied any more', async () => {
     const screen = await openHarness({ size: { columns: 80, rows: 24 }, flows: { restart: reveal(0.05) } });
     await screen.press('r');
-    await screen.sees('Masked. Run the operation again', '••••••••');
+    await screen.sees('Masked. A stored value can be shown again', '••••••••');
     await screen.press('y');
     await screen.sees('The secret is masked again and was not copied.');
     expect(screen.copied).toEqual([]);

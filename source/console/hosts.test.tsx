@@ -101,6 +101,15 @@ test('the screen of hosts says how each is reached and why not, and goes there a
   }
 });
 
+test('a host that was added while the console runs is not called this machine', async () => {
+  const added = { ...remote('nas', connection('connected', { roundTripMs: 3 })), name: 'new' };
+  const app = createFakeApp({ snapshot: { ...sampleSnapshot(), engines: [added] } });
+  const harness = await openHarness({ app, size: { columns: 120, rows: 36 }, theme: asciiTheme });
+  await harness.press('H');
+  await harness.sees(/connection +ssh/);
+  await harness.misses('this machine');
+});
+
 test('a key typed before the hosts are drawn moves among them', async () => {
   const harness = await openHarness({ app: severalHosts(), theme: asciiTheme });
   await harness.send('Hj');

@@ -293,6 +293,21 @@ describe('a filter', () => {
     await screen.sees(/▸.*needle line 31/);
   });
 
+  test('that cannot read on does not say that there is nothing more', async () => {
+    const screen = await inLogs();
+    screen.app.logs.addHistory(vault, lines(1, 2000, 'old'));
+    screen.log(vault, lines(1, 100));
+    await screen.sees('line 100');
+    await screen.press('*', '/');
+    await screen.type('needle');
+    await screen.press('enter');
+    await screen.sees('filter needle highlighted');
+    screen.app.logs.failHistory('The engine is away.');
+    await screen.press('N');
+    await screen.sees('The log could not be read.');
+    await screen.misses('No more matches');
+  });
+
   test('shows what it found in colour, also in lines that have their own', async () => {
     const screen = await inLogs({ theme: colourTheme });
     screen.log(vault, [{ text: 'all is well here', styled: 'all \x1b[32mis well\x1b[0m here' }]);

@@ -39,9 +39,9 @@ function headLines({ app, keymap, practice }: ConsoleParts, state: InterfaceStat
       .map(({ word, count }) => `${count} ${word}`)
       .join(', ')}.`,
     ...troubles.map(({ message, remedy }) => `Unreachable: ${cleanLine(message)} ${cleanLine(remedy)}`),
-    ...remarks(snapshot.components, state).map(({ text, verb, key }) => {
+    ...remarks(snapshot.components, state).map(({ text, verb, key, effect = effects[verb] ?? 'resumes it' }) => {
       if (key) return `${text} Press ${keymap.keyOf(key)} to answer.`;
-      return verb === '' ? text : `${text} ${keymap.keyOf('palette')} ${verb} ${effects[verb] ?? 'resumes it'}.`;
+      return verb === '' ? text : `${text} ${keymap.keyOf('palette')} ${verb} ${effect}.`;
     }),
   ];
 }

@@ -41,6 +41,7 @@ describe('what a terminal can show', () => {
     [{ TERM: 'linux' }, '16'],
     [{ TERM: 'xterm' }, '16'],
     [{ FORCE_COLOR: '0', COLORTERM: 'truecolor' }, 'none'],
+    [{ FORCE_COLOR: 'false', COLORTERM: 'truecolor' }, 'none'],
     [{ FORCE_COLOR: '2' }, '256'],
   ] as const)('%j has colours: %s', (env, depth) => {
     expect(depthOf(env)).toBe(depth);

@@ -167,7 +167,7 @@ export function themeFor(env: Environment, { theme = 'auto', ascii }: Partial<Pi
 
 export function depthOf(env: Environment): ColourDepth {
   if (env.NO_COLOR || env.TERM === 'dumb') return 'none';
-  const forced = { '0': 'none', '1': '16', '2': '256', '3': 'full' } as const;
+  const forced = { '0': 'none', false: 'none', '1': '16', '2': '256', '3': 'full' } as const;
   if (env.FORCE_COLOR && env.FORCE_COLOR in forced) return forced[env.FORCE_COLOR as keyof typeof forced];
   if (/truecolor|24bit/i.test(env.COLORTERM ?? '')) return 'full';
   if (/-direct$|kitty|alacritty|ghostty|wezterm/.test(env.TERM ?? '')) return 'full';

@@ -153,10 +153,10 @@ describeSshd('a password', () => {
   it('that is not given ends the attempt: with Esc in the console, with Ctrl-C on the terminal, and no login is counted', async () => {
     const { sshd, desk: at } = await desk();
     const asked = await onTerminal(at, [["'s password", 'half\x03']]);
-    await asked.sees('got no answer', seenMs);
+    await asked.sees('declined', seenMs);
     expect((await asked.exit(seenMs)).code).toBe(4);
     const shown = await inConsole(at, [["'s password", 'half\x1b']]);
-    await shown.sees('got no answer', seenMs);
+    await shown.sees('declined', seenMs);
     await leave(shown);
     expect(failures(sshd)).toBe(0);
     const unattended = await at.run(['hosts', 'check', 'nas']);

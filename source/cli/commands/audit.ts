@@ -75,7 +75,7 @@ async function printEntries(audit: Audit, output: Output, { all, json }: { all: 
   const damaged = await audit.damaged();
   if (json) return output.json({ schema: 1, entries: last, damaged });
   // An action without an end is in progress, or its process died.
-  printTable([...last, ...open.values()], total, output);
+  printTable([...last, ...open.values()], total + open.size, output);
   if (damaged !== undefined) output.note(damagedText(damaged));
 }
 
@@ -126,14 +126,14 @@ function printReport({ path, entries, problems, unchecked, byKeyFile, keptIn, aw
     output.line(`${output.paint('error', `${output.glyph('error')} ${kind}`)}  ${cleanLine(path)}:${line}  ${message}`);
   if (problems.length === 0) {
     const severity = unchecked > 0 ? 'warning' : 'ok';
-    const result = unchecked > 0 ? 'none missing, but changes cannot be ruled out' : 'none changed, removed or inserted';
+    const result = unchecked > 0 ? 'no gaps, but changes cannot be ruled out' : 'none changed, removed or inserted';
     const sentence = entries === 0 ? 'No entries yet' : `${countText(entries, 'entry', 'entries')}, ${result}`;
     output.line(`${output.paint(severity, output.glyph(severity))} ${sentence}. ${cleanLine(path)}`);
   }
   if (byKeyFile > 0) {
     const count = countText(byKeyFile, 'entry was', 'entries were');
     const why = 'protected only by the key file, which any program running under your account can read';
-    print('warning', `${count} written while the keychain did not respond: ${why}.`);
+    print('warning', `${count} written without the keychain: ${why}.`);
   }
   if (damaged !== undefined) print('warning', damagedText(damaged));
   for (const { kind, reason } of away)
@@ -141,6 +141,6 @@ function printReport({ path, entries, problems, unchecked, byKeyFile, keptIn, aw
   if (keptIn === 'file')
     print(
       'faint',
-      'The key is stored in a file beside the log, because this machine has no keychain. Accidental changes and changes by other users are detected; changes by you or root are not.',
+      'The key is stored in a file beside the log, not in a keychain. Accidental changes and changes by other users are detected; changes by you or root are not.',
     );
 }

@@ -58,6 +58,14 @@ async function run(
   return { code, out, err, lines: out.trimEnd().split('\n') };
 }
 
+it.each([
+  [['schema', 'a', 'b'], 'catalog schema accepts no arguments'],
+  [['show', 'a', 'b'], 'catalog show accepts one name, not 2.'],
+  [['check', 'a', 'b'], 'catalog check accepts one folder, not 2.'],
+])('%j is refused with what is accepted', async (words, message) => {
+  await expect(run(words)).rejects.toThrow(message);
+});
+
 describe('catalog list', () => {
   it('names every component under its group, by what it is (R1)', async () => {
     const { out, code } = await run([], { columns: 200 });

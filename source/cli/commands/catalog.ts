@@ -24,7 +24,8 @@ export async function runCatalogVerb(
   { path = false, open = openOwnCatalog }: { path?: boolean; open?: typeof openOwnCatalog } = {},
 ): Promise<number> {
   const [action = 'list', about, ...more] = words;
-  if (more.length > 0 && action !== 'list') throw usage(`catalog ${cleanLine(action)} accepts one name, not ${more.length + 1}.`);
+  const one = action === 'show' ? 'name' : action === 'check' ? 'folder' : undefined;
+  if (more.length > 0 && one) throw usage(`catalog ${action} accepts one ${one}, not ${more.length + 1}.`);
   if (path && action !== 'schema') throw usage('--path is only valid for "catalog schema".');
   if (action === 'schema') return printSchema(output, path, about);
   const { catalog, ownFolder } = await open({ paths, env, readOnly: options.readOnly });

@@ -20,6 +20,7 @@ import { createTerminalOperator } from '../terminal-operator.ts';
 import { settleFleet } from './status.ts';
 
 const stdinLimitBytes = 64 * 1024 * 1024;
+const effectOf = ({ right }: Flow) => (right === 'reveal' ? 'reveals secrets' : 'makes changes');
 
 const passesOn: ReadonlySet<string> = new Set(['exec', 'shell', 'compose']);
 
@@ -127,7 +128,7 @@ async function keep({ output, options, signal }: VerbContext, flow: Flow, outcom
 }
 
 async function readOnlyRefusal({ options, paths, env }: VerbContext, flow: Flow, [first]: readonly string[]): Promise<Fault> {
-  const message = `"${flow.verb}" makes changes, which read-only mode does not allow.`;
+  const message = `"${flow.verb}" ${effectOf(flow)}, which read-only mode does not allow.`;
   const { openOwnAudit } = await import('../../app/audit-log.ts');
   // The name is recorded as typed, and further arguments are left out: none of them was validated.
   const named = flow.about !== 'host' && flow.speaks === undefined && first !== undefined && /^[\w./-]{1,100}$/.test(first);
@@ -151,7 +152,7 @@ async function readOnlyRefusal({ options, paths, env }: VerbContext, flow: Flow,
 
 function onAll(flow: Flow, { engines }: FleetSnapshot): Fault {
   const remedy = `Run the command once for each host: ${engines.map(({ name }) => `--host ${cleanLine(name)}`).join(', ')}.`;
-  return new Fault('usage.host', `--host all is valid only for commands that change nothing, but "${flow.verb}" makes changes.`, remedy);
+  return new Fault('usage.host', `--host all is valid only for commands that read, but "${flow.verb}" ${effectOf(flow)}.`, remedy);
 }
 
 /** Returns whether only a program's output may reach the pipe: `exec db -- pg_dump > dump.sql`. */
@@ -177,7 +178,7 @@ function enginesOf(flow: Flow, { engines }: FleetSnapshot, named: string | undef
 async function answersOf({ options, stdin, signal }: VerbContext, isTaken: boolean): Promise<Answers | undefined> {
   if (options.answers === undefined) return undefined;
   if (options.answers === '-' && isTaken) {
-    const message = 'Standard input cannot provide both the answers and the input for the program.';
+    const message = 'Standard input cannot provide both the answers and the input for --stdin.';
     throw new Fault('usage.stdin', message, 'Read the answers from a file, or omit --stdin.');
   }
   if (options.answers !== '-') refuseTypedPath(options, options.answers);
@@ -192,22 +193,15 @@ function createOperator({ output, options, stdin, stdout }: VerbContext, { flags
 }
 
 async function readAll(stdin: NodeJS.ReadStream, signal: AbortSignal, option: string): Promise<Uint8Array> {
-  if (stdin.isTTY) {
-    const program = 'Pipe the input, or use --tty for an interactive program.';
-    const remedy = option === '--stdin' ? program : 'Pipe the answers, or omit the option to be prompted.';
-    throw new Fault('usage.stdin', `${option} reads standard input, which is a terminal.`, remedy);
-  }
+  if (stdin.isTTY)
+    throw new Fault('usage.stdin', `${option} reads standard input, which is a terminal.`, 'Pipe the input, or omit the option.');
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of addAbortSignal(signal, stdin)) {
     const bytes = Buffer.from(chunk as Buffer);
     size += bytes.length;
     if (size > stdinLimitBytes)
-      throw new Fault(
-        'usage.stdin',
-        'Standard input is larger than 64 MB.',
-        'Copy the file with quarterdeck cp and let the program read it.',
-      );
+      throw new Fault('usage.stdin', 'Standard input is larger than 64 MB.', 'Pass a file, or copy it into the container: quarterdeck cp');
     chunks.push(bytes);
   }
   return Buffer.concat(chunks);

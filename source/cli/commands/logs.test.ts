@@ -447,7 +447,7 @@ describe('an end', () => {
     expect(stderr.trimEnd().split('\n')).toEqual([
       'password-vault is not running; waiting for it to start.',
       'password-vault is running.',
-      'password-vault has no container yet; waiting for one.',
+      'password-vault has no container; waiting for one.',
       'password-vault is running.',
     ]);
   });
@@ -475,8 +475,16 @@ describe('wrong words', () => {
     expect({ exitCode, asked }).toEqual({ exitCode: 1, asked: [] });
     expect(stderr).toContain('file-sync has no container and no log.');
     const following = await run(['file-sync', '-f']);
-    expect(following.stderr).toBe('file-sync has no container yet; waiting for one.\n');
+    expect(following.stderr).toBe('file-sync has no container; waiting for one.\n');
     expect(following.asked[0]?.componentKeys).toEqual(['local/stack/file-sync']);
+  });
+
+  test('who follows one service is told about this service', async () => {
+    const database = serviceView('database', { containerId: undefined, state: 'missing' });
+    const services = [serviceView('reader', { main: true }), database];
+    const fleet = new FleetDouble({ components: [componentView('rss-reader', { services })] });
+    const { stderr } = await run(['rss-reader', '-f', '--service', 'database'], { fleet });
+    expect(stderr).toBe('rss-reader (database) has no container; waiting for one.\n');
   });
 
   test('without an engine it is unreachable', async () => {

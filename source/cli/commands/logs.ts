@@ -216,7 +216,7 @@ function withContainers(components: readonly ComponentView[], note: (sentence: s
 const livenessText = {
   up: 'is running.',
   down: 'is not running; waiting for it to start.',
-  none: 'has no container yet; waiting for one.',
+  none: 'has no container; waiting for one.',
 } as const;
 type Liveness = keyof typeof livenessText;
 
@@ -241,13 +241,13 @@ function noteChanges(fleet: Fleet, { components, services }: Chosen, note: (sent
     for (const { key, id, host } of components) {
       // The last known state may be out of date.
       if (away.has(host)) continue;
-      const now = livenessOf(
-        current.find((component) => component.key === key),
-        services.get(key),
-      );
+      const wanted = services.get(key);
+      const found = current.find((component) => component.key === key);
+      const now = livenessOf(found, wanted);
       const last = before.get(key);
       before.set(key, now);
-      if (now !== last && (now !== 'up' || last !== undefined)) note(`${id} ${livenessText[now]}`);
+      const name = wanted ? `${id} (${[...wanted].join(', ')})` : id;
+      if (now !== last && (now !== 'up' || last !== undefined)) note(`${name} ${livenessText[now]}`);
     }
   }
 

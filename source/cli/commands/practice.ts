@@ -76,7 +76,7 @@ async function playIncident(context: VerbContext, words: readonly string[]): Pro
     else {
       const width = Math.max(...incidents.map(({ name }) => name.length));
       for (const { name, summary } of incidents) output.line(`${name.padEnd(width)}  ${summary}`);
-      output.line(`${'calm'.padEnd(width)}  Ends the current incident.`);
+      output.line(`${'calm'.padEnd(width)}  Ends all incidents.`);
     }
     return 0;
   }

@@ -13,6 +13,7 @@ interface Remark {
   /** Its name in the palette; empty when `key` does it, or no command does. */
   verb: string;
   key?: CommandId;
+  effect?: string;
 }
 
 export const effects: Readonly<Record<string, string>> = { up: 'starts it', unseal: 'unseals it' };
@@ -31,7 +32,7 @@ export function remarks(components: readonly ComponentView[], { unfinished, aski
   const last = unfinished.at(-1);
   if (last) {
     const more = unfinished.length > 1 ? ` (and ${unfinished.length - 1} more)` : '';
-    found.push({ text: cleanLine(`${unfinishedText(last)}${more}`), verb: 'recover' });
+    found.push({ text: cleanLine(`${unfinishedText(last)}${more}`), verb: 'recover', ...(last.by === '' && { effect: 'explains it' }) });
   }
   const down = missingComponents(components, unfinished).map(({ id }) => id);
   if (down.length > 0) {
@@ -48,9 +49,9 @@ const typed = (key: string, verb: string) => (key.length === 1 ? `${key}${verb}`
 
 /** Returns the messages above the panes. The command that resumes is never cut. */
 export function bannerRows({ theme, keymap }: ConsoleParts, state: InterfaceState, view: HeaderView): string[] {
-  const howText = ({ verb, key }: Remark) => {
+  const howText = ({ verb, key, effect = effects[verb] ?? 'resumes' }: Remark) => {
     if (key) return `${keymap.keyOf(key)} answers`;
-    return verb === '' ? '' : `${typed(keymap.keyOf('palette'), verb)} ${effects[verb] ?? 'resumes'}`;
+    return verb === '' ? '' : `${typed(keymap.keyOf('palette'), verb)} ${effect}`;
   };
   const remarkRows = remarks(view.snapshot.components, state).map((remark) => {
     const how = howText(remark);

@@ -51,14 +51,14 @@ export const catalog: ListScreen<'catalog', (typeof keys)[number]['id'], Catalog
     function drawEntries(view: View): Drawn {
       const { theme, state, snapshot } = view;
       const width = view.width - 2;
-      const deployed = new Map(snapshot.components.flatMap(({ known, id, state }) => (known ? [[id, state.severity] as const] : [])));
-      const where = cut(whereText(list.chosen(), deployed), Math.max(1, width - 4), theme.glyphs.ellipsis);
+      const present = new Map(snapshot.components.flatMap(({ known, entry, id, state }) => (known ? [[entry ?? id, state] as const] : [])));
+      const where = cut(whereText(list.chosen(), present), Math.max(1, width - 4), theme.glyphs.ellipsis);
       return {
         title: `Catalog ${countText(entries.length, 'component')}`,
         ...drawList(view, {
           rows: rows(),
           at: list.at(),
-          line: (row, isSelected) => catalogLine(row, isSelected, deployed.get(row.id), { theme, width }),
+          line: (row, isSelected) => catalogLine(row, isSelected, present.get(row.id)?.severity, { theme, width }),
           empty: () => [`  ${cut(`No component matches "${state.filters.catalog}".`, width - 4)}`],
           above: [tableHeading(columnsFor(width), { theme, width })],
           below: [` ${theme.paint('faint', where)}`],
@@ -66,7 +66,7 @@ export const catalog: ListScreen<'catalog', (typeof keys)[number]['id'], Catalog
       };
     }
 
-    function whereText(entry: CatalogEntry | undefined, present: ReadonlyMap<string, Severity>): string {
+    function whereText(entry: CatalogEntry | undefined, present: ReadonlyMap<string, unknown>): string {
       if (!entry) return '';
       return cleanLine(runLocation(entry, entries) ?? (present.has(entry.id) ? 'Already deployed.' : `Not deployed. Image ${entry.image}`));
     }

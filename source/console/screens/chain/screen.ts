@@ -58,7 +58,7 @@ const stageSeverities: Readonly<Record<ChainStageView['state'], Severity>> = {
 
 function chainTitle(chain: MediaChain | undefined): string {
   if (!chain) return 'Media chain';
-  return chain.whole ? 'Media chain: complete' : 'Media chain: broken';
+  return `Media chain: ${chain.whole ? 'complete' : chain.findings.some(({ level }) => level === 'error') ? 'broken' : 'warnings'}`;
 }
 
 function chainLines(chain: MediaChain | undefined, { theme, width }: { theme: Theme; width: number }): string[] {

@@ -30,11 +30,12 @@ function shownValue(
     const isHidden = readOnly || field.secret || isSecretName(name);
     return { text: isHidden ? `${theme.glyphs.mask.repeat(4)} set` : cleanLine(maskAddresses(set)) };
   }
-  if (field.default !== undefined && !field.secret) return { text: `${String(field.default)} (default)`, role: 'faint' };
-  if (field.target === 'config') return { text: 'set in the configuration file', role: 'faint' };
+  const more = field.default === undefined || field.secret ? '' : `, default ${field.default}`;
+  if (field.target === 'config') return { text: `set in the configuration file${more}`, role: 'faint' };
   if (field.target === 'credential') return { text: 'stored as a credential', role: 'faint' };
-  if (field.target !== 'environment') return { text: `passed to the ${field.target}`, role: 'faint' };
+  if (field.target !== 'environment') return { text: `passed to the ${field.target}${more}`, role: 'faint' };
   if (env === undefined) return { text: 'unknown', role: 'faint' };
+  if (more) return { text: `${field.default} (default)`, role: 'faint' };
   return field.required ? { text: 'missing', role: 'error' } : { text: 'not set', role: 'faint' };
 }
 

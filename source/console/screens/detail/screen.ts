@@ -1,5 +1,6 @@
 import type { ComponentView } from '../../../fleet/model.ts';
 import { cleanLine } from '../../../text/clean.ts';
+import { countText } from '../../../text/quantities.ts';
 import { filterText } from '../../filter-text.ts';
 import { useStats } from '../../hooks/use-stores.ts';
 import { detailTabs } from '../../panes.ts';
@@ -50,7 +51,7 @@ export const detail: Screen<'detail', (typeof keys)[number]['id']> = {
   kind: 'pane',
   // biome-ignore lint/complexity/noExcessiveLinesPerFunction: drawing and keys share the matches and the page of the last frame
   open(parts) {
-    const { app, store, commands, theme } = parts;
+    const { app, store, commands, theme, keymap } = parts;
     const { readOnly } = app.options;
     const inspections = watchInspection(app);
     let page = noPage;
@@ -113,11 +114,12 @@ export const detail: Screen<'detail', (typeof keys)[number]['id']> = {
       const searched = tab === 'inspect' && state.filters.inspect !== '';
       const window =
         content.total > height ? theme.paint('faint', `${top + 1}-${Math.min(content.total, top + height)} of ${content.total}`) : '';
-      const found = theme.paint(content.matches.length > 0 ? 'accent' : 'warning', `${content.matches.length} matches, n next`);
+      const { length } = content.matches;
+      const matched = `${countText(length, 'match', 'matches')}, ${keymap.keyOf('next-match')} next`;
       return {
         title: name === undefined ? 'Details' : name + (ofService ? ` ${theme.glyphs.dot} ${cleanLine(ofService.name)}` : ''),
         typed: tab === 'overview' || tab === 'logs' ? '' : filterText(theme, state, tab),
-        foot: searched ? found : window,
+        foot: searched ? theme.paint(length > 0 ? 'accent' : 'warning', matched) : window,
         lines: content.lines(top, height),
         page: { height, total: content.total },
         shown() {

@@ -87,7 +87,7 @@ function choiceText(field: FormField, value: string, here: boolean, theme: Theme
     .map((_, index) => (index === now ? theme.paint('strong', `${on} ${label(index)}`) : theme.paint('faint', `${off} ${label(index)}`)))
     .join('   ');
   if (styledWidth(line) <= room) return line;
-  const count = theme.paint('faint', `${now + 1} of ${choices.length}`);
+  const count = theme.paint('faint', now < 0 ? `${choices.length} choices` : `${now + 1} of ${choices.length}`);
   const chosen = now < 0 ? theme.paint('warning', emptyText(field)) : theme.paint('strong', label(now));
   return `${theme.paint('key', left)} ${chosen} ${theme.paint('key', right)}  ${count}`;
 }
@@ -184,7 +184,7 @@ function aboutLines(
   } else {
     const count = Object.keys(problems).length;
     if (count > 0) lines.push(theme.paint('error', `${count === 1 ? 'One field is' : `${count} fields are`} invalid.`));
-    else lines.push(theme.paint('faint', 'Shows the plan before anything is changed.'));
+    else lines.push(theme.paint('faint', 'Continues with these answers.'));
   }
   const shown = lines.slice(0, height);
   if (lines.length > height)
@@ -242,7 +242,7 @@ function formSentences(dialog: FormDialog, theme: Theme): string[] {
   const choice = choices.findIndex((each) => each.value === value);
   const said = {
     ...{ text: value, secret: `secret, ${characters(value).length} characters` },
-    choice: `${choices[choice]?.label ?? value}, ${choice + 1} of ${choices.length}`,
+    choice: choice < 0 ? value : `${choices[choice]?.label}, ${choice + 1} of ${choices.length}`,
   }[field.kind];
   const shown = value === '' ? emptyText(field) : cleanLine(said);
   lines.push(`Field ${at + 1} of ${form.fields.length}, ${cleanLine(field.section)}.`, `${cleanLine(field.label)}: ${shown}.`);

@@ -9,8 +9,8 @@ import type { Theme } from '../../theme.ts';
 const legend: readonly (readonly [Severity, string])[] = [
   ['ok', 'works'],
   ['busy', 'busy: starting, loading'],
-  ['warning', 'needs attention: sealed, unhealthy, setup required'],
-  ['error', 'broken'],
+  ['warning', 'needs attention: sealed, missing, setup required'],
+  ['error', 'broken: unhealthy, failed'],
   ['off', 'stopped, or a completed job'],
   ['unknown', 'unknown: the engine is unreachable'],
 ];

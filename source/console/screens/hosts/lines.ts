@@ -79,7 +79,7 @@ export function engineFactsOf(
   const whole = `${engineText(engineView)}, API ${engine.apiVersion}, at ${engine.address} (${engine.origin})`;
   const skew = clockText(engineView).replace(/^clock /, '');
   const facts: [string, string][] = [
-    ['connection', destination === undefined ? 'this machine' : `ssh ${destination}`],
+    ['connection', destination !== undefined ? `ssh ${destination}` : engineView.hostKind === 'ssh' ? 'ssh' : 'this machine'],
     ['state', `${state} for ${durationText(nowMs - (connection ?? link).sinceMs)}`],
     ['engine', engine.kind === undefined ? '' : whole],
     ['clock', skew && `${skew} of this machine; ages use the local clock`],

@@ -15,6 +15,7 @@ import { type LogsState, logSubject, logTimes, nextScope } from './state.ts';
 
 const loadLines = 300;
 const shiftColumns = 16;
+const unread = 'The log could not be read.';
 
 interface Options extends Pick<ConsoleParts, 'app' | 'store' | 'keymap' | 'logs' | 'now'> {
   filterHistory: FilterHistory;
@@ -127,12 +128,12 @@ export function createLogActions({ app, store, keymap, filterHistory, logs: view
     if (logs().hides && !viewer.inContext()) return move(step);
     const from = pausedPosition() && cursorEntry();
     if (!from) return;
+    const end = step > 0 ? 'No more matches below.' : 'No more matches above.';
     void viewer.findMatch(from, step > 0 ? 'forth' : 'back').then((index) => {
       if (index === 'stopped') return synchronize();
-      if (index === undefined) {
+      if (typeof index !== 'number') {
         synchronize();
-        say('off', step > 0 ? 'No more matches below.' : 'No more matches above.');
-        return;
+        return index ? say('warning', unread) : say('off', end);
       }
       const all = entries();
       const { at } = logs();
@@ -170,7 +171,7 @@ export function createLogActions({ app, store, keymap, filterHistory, logs: view
     if (!before || !entry) return;
     void viewer.enterContext(entry).then((index) => {
       if (index === 'stopped') return;
-      if (index === undefined) return say('warning', 'The engine no longer has this line.');
+      if (typeof index !== 'number') return say('warning', index ? unread : 'The engine no longer has this line.');
       change(() => ({ before }));
       goToLine(index);
     });
@@ -298,7 +299,7 @@ export function createLogActions({ app, store, keymap, filterHistory, logs: view
       void viewer.jump(parsed.timeMs).then((index) => {
         if (typeof index === 'number') return goToLine(index);
         synchronize();
-        if (index === undefined) say('off', 'No log lines at or after that time.');
+        if (index !== 'stopped') say('off', index ? unread : 'No log lines at or after that time.');
       });
       return undefined;
     },

@@ -94,7 +94,7 @@ export function searchBeyond(
   };
 
   async function answer(signal: AbortSignal): Promise<{ found: LogEntry | undefined; searched: number }> {
-    const { promise, resolve } = Promise.withResolvers<LogEntry | undefined>();
+    const { promise, resolve, reject } = Promise.withResolvers<LogEntry | undefined>();
     let searched = 0;
     let seen = 0;
     function look() {
@@ -107,7 +107,8 @@ export function searchBeyond(
       } else if (edge.state === 'more') {
         seen = 0;
         reading.more(direction, batchLines);
-      } else resolve(undefined);
+      } else if (edge.state === 'failed') reject(new Error(edge.message));
+      else resolve(undefined);
     }
     reading.subscribe(notify);
     try {

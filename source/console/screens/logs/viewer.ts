@@ -88,8 +88,8 @@ export function createLogViewer(logs: Logs) {
     applied = {};
   }
 
-  /** Runs a slow request that Esc cancels. A new one cancels the previous one. Returns undefined when it failed. */
-  async function request<T>(doing: Doing, ask: (signal: AbortSignal) => Promise<T>): Promise<T | undefined | 'stopped'> {
+  /** Runs a slow request that Esc cancels. A new one cancels the previous one. */
+  async function request<T>(doing: Doing, ask: (signal: AbortSignal) => Promise<T>): Promise<T | 'failed' | 'stopped'> {
     cancel();
     const mine = { doing, stop: new AbortController() };
     pending = mine;
@@ -99,7 +99,7 @@ export function createLogViewer(logs: Logs) {
       const answer = await ask(signal);
       return signal.aborted ? 'stopped' : answer;
     } catch {
-      return signal.aborted ? 'stopped' : undefined;
+      return signal.aborted ? 'stopped' : 'failed';
     } finally {
       if (pending === mine) {
         pending = undefined;
@@ -212,7 +212,7 @@ export function createLogViewer(logs: Logs) {
       const index = await request('finding the line', (signal) => locate(source, reading, entry, signal));
       if (typeof index !== 'number' || shown() !== before) {
         reading.close();
-        return index === undefined ? undefined : ('stopped' as const);
+        return typeof index === 'number' ? ('stopped' as const) : index;
       }
       closeContext();
       context = watched(reading);
@@ -242,7 +242,8 @@ export function createLogViewer(logs: Logs) {
       const search = searchBeyond(source, direction, entries, passes, notify);
       const answer = await request(search.edge, search.answer);
       if (answer === 'stopped' || shown() !== target) return 'stopped' as const;
-      if (!answer?.found) return undefined;
+      if (answer === 'failed') return answer;
+      if (!answer.found) return undefined;
       const { found, searched } = answer;
       return request('finding the line', (signal) => reach({ source, direction, signal }, { reading: target, found, searched }));
     },

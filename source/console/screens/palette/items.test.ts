@@ -62,3 +62,15 @@ test('what is asked for by its name and cannot be done now stands there and says
   items[0]?.choose({ startFlow: (flow: { id: string }) => said.push(flow.id) } as never);
   expect(said).toEqual(['stop']);
 });
+
+test('the reason is what stands in the way, not a state that has nothing to do with it', () => {
+  const base = sampleSnapshot();
+  const up = base.components.find(({ state }) => state.id === 'healthy');
+  const component = up && { ...up, deployed: false };
+  const reason = (query: string, readOnly: boolean) => {
+    const app = createFakeApp({ snapshot: base, app: { readOnly } });
+    return paletteItems({ app, keymap, component, query }).find(({ kind }) => kind === 'no')?.detail;
+  };
+  expect(reason('stop a comp', true)).toBe('not available: read-only');
+  expect(reason('update to the', false)).toBe('not available: not deployed by Quarterdeck');
+});

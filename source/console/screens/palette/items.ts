@@ -5,7 +5,7 @@ import type { Flow } from '../../../flows/flow.ts';
 import type { Commands } from '../../commands.ts';
 import { keyText } from '../../key-press.ts';
 import type { CommandId, KeyBinding, Keymap } from '../../keymap.ts';
-import { engineFor, isOffered, onHost, onlyOneWithApi } from '../../offers.ts';
+import { engineFor, isOffered, isOurs, onHost, onlyOneWithApi } from '../../offers.ts';
 import { rememberedFor } from '../../remembered.ts';
 import { namesOf } from '../components/rows.ts';
 
@@ -219,12 +219,13 @@ function notNow(app: QuarterdeckApp, component: ComponentView | undefined, nameO
     const about =
       flow.speaks === undefined ? component : speakers.length === 1 ? speakers[0] : speakers.find(({ key }) => key === component?.key);
     if (!about) return [];
+    const why = (flow.ours && !isOurs(app, about) && ': not deployed by Quarterdeck') || (flow.remote ? ' here' : `: ${about.state.label}`);
     return [
       {
         kind: 'no',
         title: `${flow.title}: ${nameOf(about)}`,
         verb: flow.verb,
-        detail: `not available: ${about.state.label}`,
+        detail: `not available${app.options.readOnly && flow.right !== 'read' ? ': read-only' : why}`,
         key: '',
         choose: (commands) => commands.startFlow(flow, about),
       },

@@ -1,7 +1,7 @@
 import type { Alert, Decision } from '../../../products/crowdsec/client/crowdsec-records.ts';
 import { kindsOf, leftText, whatOf } from '../../../products/crowdsec/decision-words.ts';
 import { cleanLine } from '../../../text/clean.ts';
-import { durationText, numberText } from '../../../text/quantities.ts';
+import { countText, durationText, numberText } from '../../../text/quantities.ts';
 import { cut } from '../../../text/width.ts';
 import { rememberedFor } from '../../remembered.ts';
 import { matchingWords, type View } from '../../screen.ts';
@@ -77,11 +77,11 @@ export function preventionFoot(row: PreventionRow | undefined, look: PreventionL
 export function rowSentence(row: PreventionRow, nowMs: number): string {
   if (isAlert(row)) {
     const ago = row.createdMs === undefined ? '' : `${durationText(nowMs - row.createdMs)} ago`;
-    const parts = [whatOf(row), row.reason, `${numberText(row.events)} events`, row.country, row.network, ago, kindsOf(row)];
+    const parts = [whatOf(row), row.reason, countText(row.events, 'event'), row.country, row.network, ago, kindsOf(row)];
     return `${parts.map(cleanLine).filter(Boolean).join(', ')}.`;
   }
   const parts = [whatOf(row), row.type, row.reason, row.country, row.network, `from ${row.origin}`];
-  return `${parts.map(cleanLine).filter(Boolean).join(', ')}, ${leftText(row.endsMs - nowMs)} left.`;
+  return `${parts.map(cleanLine).filter(Boolean).join(', ')}, ${row.endsMs <= nowMs ? 'over' : `${leftText(row.endsMs - nowMs)} left`}.`;
 }
 
 export function emptyLines(view: PreventionView | undefined, filter: string, look: PreventionLook, context: PreventionContext): string[] {
@@ -90,7 +90,7 @@ export function emptyLines(view: PreventionView | undefined, filter: string, loo
   if (view.state === 'failed' && view.trouble) return troubleLines(view, context);
   if (filter !== '') return [`  ${cut(`Nothing matches "${filter}".`, width - 4)}`];
   if (look.tab === 'alerts') return ['  No alerts.'];
-  return [look.shared ? '  No active bans.' : '  No active bans, excluding shared lists.'];
+  return [look.shared && view.shared ? '  No active bans.' : '  No active bans, excluding shared lists.'];
 }
 
 export function troubleLines({ trouble }: PreventionView, { theme, width }: RowSpace): string[] {
@@ -98,7 +98,7 @@ export function troubleLines({ trouble }: PreventionView, { theme, width }: RowS
 }
 
 export function countsText(view: PreventionView | undefined, look: PreventionLook): string {
-  if (!view || view.state === 'asking') return '';
+  if (!view || view.state === 'asking' || (view.state === 'failed' && view.decisions.length + view.alerts.length === 0)) return '';
   if (look.tab === 'alerts') return numberText(view.alerts.length);
   const added = view.decisions.filter(({ origin }) => origin === 'cscli-import' || origin === 'console').length;
   const own = `${numberText(view.decisions.length - added)}${added > 0 ? ` and ${numberText(added)} imported` : ''}`;

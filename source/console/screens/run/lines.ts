@@ -50,7 +50,7 @@ const secondsLeftOf = ({ secretUntilMs }: RunView, nowMs: number) => Math.max(0,
 function secretLines({ label, value, secondsLeft, code }: ShownSecret, theme: Theme, room: number, style: SecretStyle): string[] {
   const head = [...paragraph(theme, 'strong', label, room), ''];
   const hidden = theme.glyphs.mask.repeat(8);
-  if (value === '') return [...head, hidden, '', ...paragraph(theme, 'faint', 'Masked. Run the operation again to show the value.', room)];
+  if (value === '') return [...head, hidden, '', ...paragraph(theme, 'faint', 'Masked. A stored value can be shown again.', room)];
   const left = `${Math.min(secondsLeft, style.secondsLeft)} s`;
   return [
     ...head,

@@ -61,7 +61,7 @@ function fitting(steps: string[], firstOpen: number, height: number, theme: Them
   if (steps.length <= height) return steps;
   const start = Math.max(0, Math.min(firstOpen - 1, steps.length - height + 1));
   const shown = steps.slice(start, start + height - 1);
-  return [theme.paint('faint', start > 0 ? `${start} steps above` : `${steps.length - height + 1} more below`), ...shown];
+  return [theme.paint('faint', start > 0 ? `${start} more above` : `${steps.length - height + 1} more below`), ...shown];
 }
 
 export function runningLines(

@@ -205,7 +205,7 @@ function triageSentence({ one }: TriageRow, nowMs: number): string {
 }
 
 function triageCounts({ all, state }: TriageView): string {
-  if (state === 'reading') return '';
+  if (state === 'reading' || (state === 'failed' && all.length === 0)) return '';
   return `${numberText(all.length)}, ${numberText(all.filter((row) => row.isLate).length)} overdue, ${numberText(all.filter((row) => row.isUndecided).length)} undecided`;
 }
 
