@@ -98,7 +98,13 @@ const queue = (counts: object, started = true) =>
   json({ queue: { pending: 0, in_progress: 0, failed: 1, ...counts }, processor: { is_started: started, is_processing: false } });
 
 table('image-canvas', [
-  ['ready', { answer: invoke, calls: { setup: setup({}), queue: queue({}), models: json({ models: [{ key: 'a' }] }) } }, 'healthy', 'ok', /empty/],
+  [
+    'ready',
+    { answer: invoke, calls: { setup: setup({}), queue: queue({}), models: json({ models: [{ key: 'a' }] }) } },
+    'healthy',
+    'ok',
+    /empty/,
+  ],
   ['no model', { answer: invoke, calls: { queue: queue({}), models: json({ models: [] }) } }, 'no model', 'warning'],
   [
     'working',
