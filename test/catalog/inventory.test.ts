@@ -190,7 +190,7 @@ describe.each(inventory.map((component) => [component.id, component] as const))(
 
   it('has the commands, states, limits, errors and objects of the inventory (R32, R64, R75)', () => {
     const entry = entryOf(component);
-    expect(entry.cli).toEqual(expect.arrayContaining((component.cli ?? []).map(withoutCitations)));
+    expect(entry.cli).toEqual(expect.arrayContaining((component.cli ?? []).map((command) => worded(component, command))));
     const { transitions, limits, errors } = readProvenance(component);
     const states = (component.states ?? []).map((row) => ({ ...row, from: worded(component, row.from), to: worded(component, row.to) }));
     expectRows(
@@ -218,8 +218,8 @@ describe.each(inventory.map((component) => [component.id, component] as const))(
   });
 
   it('has no wording for a text that the inventory does not have', () => {
-    const { kind, auth, fields = [], volumes = [], errors = [], services = [], ports = [], events = [], states = [] } = component;
-    const texts = [kind, auth, ...fields.flatMap(({ rule, meaning }) => [rule, meaning])];
+    const { kind, auth, cli = [], fields = [], volumes = [], errors = [], services = [], ports = [], events = [], states = [] } = component;
+    const texts = [kind, auth, ...cli, ...fields.flatMap(({ rule, meaning }) => [rule, meaning])];
     texts.push(...volumes.map(({ meaning }) => meaning), ...errors.map(({ outcome }) => outcome));
     texts.push(...[...services, ...ports].map(({ role }) => role), ...events, ...states.flatMap(({ from, to }) => [from, to]));
     const stated = new Set(texts.map(withoutCitations));

@@ -94,7 +94,7 @@ export const machinesList = onHostsThatHaveIt(async ({ crowdsec }, session) => {
     '': ({ validated }) => (validated ? '' : 'not validated'),
   });
   return {
-    message: machines.length === 0 ? 'No machine is registered, so no logs are analysed.' : `${countText(machines.length, 'machine')}.`,
+    message: machines.length === 0 ? 'No machine is registered, so no attacks are reported.' : `${countText(machines.length, 'machine')}.`,
     data: {
       machines: machines.map(({ lastHeartbeatMs, ...machine }) => ({ ...machine, lastHeartbeat: jsonTime(lastHeartbeatMs) })),
     },

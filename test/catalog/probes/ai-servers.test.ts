@@ -82,6 +82,7 @@ const progress = (state: object = {}) =>
 table('image-form', [
   ['idle', { answer: progress(), calls: { models: json([{ title: 'v1-5.safetensors' }]) } }, 'healthy', 'ok'],
   ['working', { answer: progress({ job_count: 1, sampling_step: 7, sampling_steps: 20 }) }, 'working', 'ok', /Step 7 of 20/],
+  ['beginning, its steps unknown', { answer: progress({ job_count: -1 }) }, 'working', 'ok', /^A job is running\.$/],
   ['no checkpoint', { answer: progress(), calls: { models: json([]) } }, 'no model', 'warning'],
   ['without its API', { answer: json({ detail: 'Not Found' }, 404) }, 'API off', 'warning', /--api/],
   ['a login in front', { answer: refused }, 'login required', 'ok'],
@@ -97,7 +98,13 @@ const queue = (counts: object, started = true) =>
   json({ queue: { pending: 0, in_progress: 0, failed: 1, ...counts }, processor: { is_started: started, is_processing: false } });
 
 table('image-canvas', [
-  ['ready', { answer: invoke, calls: { setup: setup({}), queue: queue({}), models: json({ models: [{ key: 'a' }] }) } }, 'healthy', 'ok'],
+  [
+    'ready',
+    { answer: invoke, calls: { setup: setup({}), queue: queue({}), models: json({ models: [{ key: 'a' }] }) } },
+    'healthy',
+    'ok',
+    /empty/,
+  ],
   ['no model', { answer: invoke, calls: { queue: queue({}), models: json({ models: [] }) } }, 'no model', 'warning'],
   [
     'working',
@@ -113,7 +120,13 @@ table('image-canvas', [
     'setup required',
     'warning',
   ],
-  ['accounts', { answer: invoke, calls: { setup: setup({ multiuser_enabled: true }), queue: refused, models: refused } }, 'healthy', 'ok'],
+  [
+    'accounts',
+    { answer: invoke, calls: { setup: setup({ multiuser_enabled: true }), queue: refused, models: refused } },
+    'healthy',
+    'ok',
+    /^The web UI responds\.$/,
+  ],
   ['a release without accounts', { answer: invoke, calls: { setup: json({ detail: 'Not Found' }, 404) } }, 'healthy', 'ok'],
   ['a login in front', { answer: refused }, 'login required', 'ok'],
   ['garbage', { answer: garbage }, 'unexpected response', 'warning'],
@@ -279,6 +292,7 @@ describe('checks', () => {
 
   it('what has a login of its own may be wider (R42)', () => {
     expect(findingsOf('local-chat-server', {}, { ...lan('api'), env: { LOCALAI_API_KEY: 'k' } })).toEqual([]);
+    expect(findingsOf('local-chat-server', {}, { ...lan('api'), env: { API_KEY: 'k' } })).toEqual([]);
     expect(open('image-canvas', 'web', { setup: setup({ multiuser_enabled: true }) })).toEqual([]);
   });
 
@@ -316,12 +330,14 @@ describe('checks', () => {
   it('the device that computes is told where it is the slow one, or none', () => {
     const container = (...devices: string[]) => json({ state: 'running', devices });
     expect(findingsOf('local-chat-server', { container: container() })).toEqual(['no-graphics-device']);
-    expect(findingsOf('local-chat-server', { container: container('/dev/dri') })).toEqual([]);
+    for (const device of ['/dev/dri', 'gpu']) expect(findingsOf('local-chat-server', { container: container(device) })).toEqual([]);
+    expect(findingsOf('model-runtime', { container: container('gpu') })).toEqual([]);
     expect(findingsOf('image-node-graph', { stats: comfy(cpu) })).toEqual(['computes-on-the-cpu']);
     expect(findingsOf('image-node-graph', { stats: comfy({ name: 'cuda:0 RTX 3060', type: 'cuda' }) })).toEqual([]);
     const cuda = { env: { TABBY_DEVICE: 'cuda' } };
     expect(findingsOf('code-completion', { container: container('/dev/dri') }, cuda)).toEqual(['cuda-without-card']);
     expect(findingsOf('code-completion', { container: container('nvidia.com/gpu=all') }, cuda)).toEqual([]);
+    expect(findingsOf('code-completion', { container: container('gpu') }, cuda)).toEqual([]);
     expect(findingsOf('code-completion', {}, { env: { TABBY_DEVICE: 'metal' } })).toEqual(['device-not-applicable']);
   });
 

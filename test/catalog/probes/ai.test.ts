@@ -114,5 +114,7 @@ describe('checks', () => {
       findingsOf('llm-proxy', { configuration: answered(0, delivered.replace('os.environ/LITELLM_MASTER_KEY', 'sk-1234567890abcdef')) }),
     ).toEqual(['key-in-configuration']);
     expect(findingsOf('llm-proxy', { configuration: answered(0, delivered.replaceAll('ollama/', '')) })).toEqual(['model-without-prefix']);
+    const asOpenAi = 'model_list:\n  - litellm_params:\n      model: openai/llama3.2\n      api_base: http://model-runtime:11434/v1\n';
+    expect(findingsOf('llm-proxy', { configuration: answered(0, asOpenAi) })).toEqual([]);
   });
 });

@@ -140,7 +140,8 @@ const daemons = (remoted: string) =>
 const three = { indexer: login, dashboard: ok, enrollment: opened, daemons: daemons('is running') };
 
 table('siem', [
-  ['all three want a login', { answer: login, calls: three }, 'healthy', 'ok'],
+  ['all three want a login', { answer: login, calls: three }, 'healthy', 'ok', /require a login/],
+  ['an indexer without a login', { answer: login, calls: { ...three, indexer: ok } }, 'healthy', 'ok', /dashboard respond\.$/],
   ['inside nothing may be asked', { answer: login, calls: { ...three, daemons: silent } }, 'healthy', 'ok'],
   [
     'security index being made',

@@ -140,6 +140,9 @@ describe('checks', () => {
     expect(findingsOf('book-library', { library: noMetadata })).toEqual(['no-metadata']);
     expect(findingsOf('book-library', { library: metadata }, { env: { PUID: '911' } })).toEqual(['metadata-of-another-user']);
     expect(findingsOf('book-library', { front: sentTo('/login'), library: metadata }, { env: { PUID: '1000' } })).toEqual([]);
+    const ofGroup = exited(0, '-rw-rw-r-- 1 1000 1000 417792 Nov  1 10:00 /books/metadata.db\n');
+    expect(findingsOf('book-library', { library: ofGroup }, { env: { PUID: '911', PGID: '1000' } })).toEqual([]);
+    expect(findingsOf('book-library', { library: ofGroup }, { env: { PUID: '911', PGID: '911' } })).toEqual(['metadata-of-another-user']);
   });
 
   it('the transcoding pipeline listens where it is published, behind a login where others reach it', () => {

@@ -213,7 +213,7 @@ describe('checks', () => {
   it('a media server without the graphics device converts on the CPU (R28)', () => {
     const devices = (list: string[]) => ({ container: answered(200, JSON.stringify({ state: 'running', devices: list })) });
     expect(findingsOf('media-server-second', devices([]))).toEqual(['no-graphics-device']);
-    expect(findingsOf('media-server-second', devices(['/dev/dri']))).toEqual([]);
+    for (const device of ['/dev/dri', 'nvidia', 'gpu']) expect(findingsOf('media-server-second', devices([device]))).toEqual([]);
     expect(findingsOf('media-server-second', {}, { env: { ALLOWED_NETWORKS: '192.168.1.0/24, 0.0.0.0/0' } })).toEqual([
       'networks-without-login',
     ]);

@@ -87,6 +87,6 @@ describe('checks', () => {
     const devices = (...list: string[]) => ({ container: answered(0, JSON.stringify({ devices: list })) });
     expect(findingsOf('media-server', devices())).toEqual(['no-graphics-device']);
     expect(findingsOf('media-server', devices('/dev/null'))).toEqual(['no-graphics-device']);
-    expect(findingsOf('media-server', devices('/dev/dri'))).toEqual([]);
+    for (const device of ['/dev/dri', 'nvidia', 'gpu']) expect(findingsOf('media-server', devices(device))).toEqual([]);
   });
 });

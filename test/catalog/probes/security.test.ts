@@ -116,6 +116,18 @@ table('vulnerability-scanner', [
     /go into the database/,
   ],
   [
+    'still copying the tests (R60)',
+    {
+      answer: answered(200, '<html>'),
+      calls: { tests: exited(0, '0 0\n') },
+      age: 600,
+      services: { 'vulnerability-tests': { state: 'running', health: 'starting', uptime: 600 } },
+    },
+    'loading 10/30 min',
+    'busy',
+    /still being copied/,
+  ],
+  [
     'tests there, scan configurations not yet (R60)',
     { answer: answered(200, '<html>'), calls: { tests: exited(0, '94211 0\n') }, age: 1700 },
     'loading 28/30 min',
@@ -187,6 +199,13 @@ table('password-vault', [
     },
     'healthy',
     'ok',
+  ],
+  [
+    'a release that does not tell whether sign-ups are open',
+    { answer: answered(200, '{"version":"2024.1.0","environment":{}}'), calls: { alive: answered(200, '"2026-11-20T09:00:00Z"') } },
+    'healthy',
+    'ok',
+    /^The server can read its database\.$/,
   ],
   [
     'database away',
@@ -317,6 +336,12 @@ describe('checks', () => {
     }
   });
 
+  it('a secrets manager that uses TLS itself is not said to be without (R9)', () => {
+    const seal = answered(400, 'Client sent an HTTP request to an HTTPS server.\n');
+    expect(findingsOf('secrets-manager-path', { seal }, lan('api'))).toEqual([]);
+    expect(findingsOf('secrets-manager-path', { seal: answered(200, '{"sealed":false}') }, lan('api'))).toEqual(['wider-than-loopback']);
+  });
+
   it('users and storage of the portal are one or the other (R21)', () => {
     expect(findingsOf('sso-portal', {}, { env: { LDAP_URL: 'ldap://ldap:3890', USERS_FILE: '/config/users.yml' } })).toContain(
       'both-user-stores',
@@ -325,6 +350,9 @@ describe('checks', () => {
       'both-storages',
     );
     expect(findingsOf('sso-portal', {}, { env: { LDAP_URL: 'ldap://ldap:3890', USERS_FILE: '' } })).toEqual([]);
+    const users = answered(0, 'email: nobody@example.invalid');
+    expect(findingsOf('sso-portal', { users })).toEqual(['no-user-yet']);
+    expect(findingsOf('sso-portal', { users }, { env: { LDAP_URL: 'ldap://ldap:3890' } })).toEqual([]);
   });
 
   it('a scanner that is not ready within 30 minutes is a warning (R60)', () => {
