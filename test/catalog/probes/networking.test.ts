@@ -16,7 +16,8 @@ table('dns-filter-second', [
   ],
   ['set up, wants a login', { answer: answered(401, ''), calls: { dns: opened } }, 'healthy', 'ok'],
   ['older refusal', { answer: answered(403, 'Forbidden'), calls: { dns: opened } }, 'healthy', 'ok'],
-  ['login blocked', { answer: answered(429, 'auth: blocked for 15m'), calls: { dns: opened } }, 'logins blocked', 'warning'],
+  ['login blocked', { answer: answered(429, 'auth: blocked for 15m'), calls: { dns: opened } }, 'logins blocked', 'warning', /DNS accepts/],
+  ['login blocked, DNS closed', { answer: answered(429, ''), calls: { dns: silent } }, 'logins blocked', 'warning', /53 does not respond/],
   [
     'no login, filtering',
     { answer: answered(200, '{"version":"v0.107.79","running":true,"protection_enabled":true}'), calls: { dns: opened } },
