@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { answered, exited, findingsOf, garbage, opened, silent, table, versions } from './answers.ts';
+import { holds } from '../../../source/calls/conditions.ts';
+import { answered, entryOf, exited, factsOf, findingsOf, garbage, opened, silent, table, versions } from './answers.ts';
 
 table('dns-filter-second', [
   [
@@ -93,4 +94,14 @@ describe('checks', () => {
     const removed = '{"handler":"reverse_proxy","headers":{"request":{"delete":["Upgrade"]}}}';
     expect(findingsOf('reverse-proxy', { sites: rules(removed), https: opened })).toEqual(['websocket-header-removed']);
   });
+});
+
+it('dns-filter-second is set up unless it redirects to its setup', () => {
+  const entry = entryOf('dns-filter-second');
+  const done = entry.firstRun.find(({ id }) => id === 'set-up')?.done ?? '';
+  const isDone = (answer: ReturnType<typeof answered>) => holds(done, factsOf(entry, { answer })).holds;
+  expect(isDone(answered(302, '', { location: '/install.html' }))).toBe(false);
+  expect(isDone(answered(302, '', { location: 'https://dns.example.org/' }))).toBe(true);
+  expect(isDone(answered(401, ''))).toBe(true);
+  expect(isDone(silent)).toBe(false);
 });
