@@ -195,7 +195,7 @@ const cases: Readonly<Record<string, ConfigCase>> = {
       ],
       ['    service: "http://app:8080"\n', '', 'hostname: "app', /service/],
       ['  - hostname: "app.example.com"\n    service', '  - service', 'service: "http://app', /ingress\[0\] .*never reached/],
-      ['credentials-file: /etc/cloudflared/credentials.json\n', '', '"6ff42ae2', /requires its credentials file/],
+      ['credentials-file: /etc/cloudflared/credentials.json\n', '', '"6ff42ae2', /require each other/],
     ],
   },
   'tunnel-server-self-hosted': {

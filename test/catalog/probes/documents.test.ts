@@ -147,7 +147,14 @@ table('docs-collab-pad', [
     { answer: etherpad, calls: { stats: answered(200, '{"totalUsers":2,"activePads":1}') } },
     'healthy',
     'ok',
-    /: 2 users in 1 pads/,
+    /: 2 users in 1 pad\./,
+  ],
+  [
+    'one user',
+    { answer: etherpad, calls: { stats: answered(200, '{"totalUsers":1,"activePads":2}') } },
+    'healthy',
+    'ok',
+    /: 1 user in 2 pads\./,
   ],
   ['no figures', { answer: etherpad, calls: { stats: answered(404, '') } }, 'healthy', 'ok', /^The web server responds\.$/],
   ['fails', { answer: answered(200, '{"status":"fail"}') }, 'unhealthy', 'error'],
@@ -191,6 +198,7 @@ const room = answered(200, 'Excalidraw collaboration server is up :)');
 table('drawing-room', [
   ['ready', { answer: room, calls: { handshake: answered(200, '0{"sid":"a","upgrades":["websocket"]}') } }, 'healthy', 'ok'],
   ['no connections', { answer: room, calls: { handshake: answered(400, '{"code":5}') } }, 'connections refused', 'error', /400/],
+  ['no answer to a connection', { answer: room, calls: { handshake: silent } }, 'connections refused', 'error', /collaboration\.$/],
   ['refuses', { answer: answered(403, '') }, 'login required', 'ok'],
   ['garbage', { answer: garbage }, 'unexpected response', 'warning'],
   ['silent', { answer: silent }, 'unreachable', 'error'],

@@ -10,7 +10,8 @@ const release = (version: string) =>
   exited(0, `minio version ${version} (commit-id=07c3a429bfed433e49018cb0f78a52145d4bedeb)\nRuntime: go1.24.6\n`);
 
 table('object-storage', [
-  ['it answers and can write', { answer: minio(200), calls: { cluster: minio(200) } }, 'healthy', 'ok'],
+  ['it answers and can write', { answer: minio(200), calls: { cluster: minio(200) } }, 'healthy', 'ok', /and can write/],
+  ['it answers, and no more is known', { answer: minio(200), calls: { cluster: silent } }, 'healthy', 'ok', /unknown/],
   ['drives are being read', { answer: minio(200, { 'x-minio-server-status': 'offline' }), age: 40 }, 'starting', 'busy'],
   ['no drives', { answer: minio(200, { 'x-minio-server-status': 'offline' }) }, 'storage down', 'error'],
   [

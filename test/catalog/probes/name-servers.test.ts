@@ -41,8 +41,8 @@ const unboundWrong = exited(1, '/opt/unbound/etc/unbound/unbound.conf:48: error:
 
 table('recursive-resolver', [
   ['resolves', { answer: opened, calls: { engine: healthy, check: exited(0, 'unbound-checkconf: no errors in x') } }, 'resolving', 'ok'],
-  ['not checked yet', { answer: opened, calls: { engine: begins } }, 'running', 'ok'],
-  ['the engine says nothing', { answer: opened }, 'running', 'ok'],
+  ['not checked yet', { answer: opened, calls: { engine: begins } }, 'running', 'ok', /unknown/],
+  ['the engine says nothing', { answer: opened }, 'running', 'ok', /unknown/],
   ['finds nothing', { answer: opened, calls: { engine: unhealthy } }, 'cannot resolve', 'error', /clock/],
   ['wrong file', { answer: opened, calls: { engine: healthy, check: unboundWrong } }, 'invalid config', 'warning'],
   ['does not start', { answer: silent, calls: { check: unboundWrong } }, 'invalid config', 'error'],
@@ -57,6 +57,7 @@ table('dns-server-combined', [
   ['up, other words', { answer: answered(200, '{"status":"invalid-token"}'), calls: { dns: opened } }, 'healthy', 'ok'],
   ['on https', { answer: answered(302, '', { location: 'https://x/' }), calls: { dns: opened } }, 'healthy', 'ok'],
   ['DNS closed', { answer: noToken, calls: { dns: silent } }, 'DNS port closed', 'error'],
+  ['DNS closed at first', { answer: noToken, calls: { dns: silent }, age: 20 }, 'starting', 'busy', /port 53/],
   ['page away', { answer: silent, calls: { dns: opened } }, 'web UI down', 'warning', /port may have been changed/],
   ['silent', { answer: silent, calls: { dns: silent } }, 'unreachable', 'error'],
   ['silent at first', { answer: silent, calls: { dns: silent }, age: 5 }, 'starting', 'busy'],
@@ -73,10 +74,11 @@ const blockyWrong = exited(1, 'Configuration file error: wrong file structure');
 table('dns-blocker', [
   ['blocks', { answer: blocking, calls: { dns: opened, validate: exited(0, 'Configuration is valid') } }, 'blocking', 'ok'],
   ['paused', { answer: paused, calls: { dns: opened } }, 'protection off', 'warning', /240 more seconds/],
-  ['off', { answer: off, calls: { dns: opened } }, 'protection off', 'warning', /until you enable it/],
+  ['off', { answer: off, calls: { dns: opened } }, 'protection off', 'warning', /until you enable it\. Disabled groups: ads\.$/],
   ['wrong file', { answer: blocking, calls: { dns: opened, validate: blockyWrong } }, 'invalid config', 'warning'],
   ['does not start', { answer: silent, calls: { dns: silent, validate: blockyWrong } }, 'invalid config', 'error'],
   ['DNS closed', { answer: blocking, calls: { dns: silent } }, 'DNS port closed', 'error'],
+  ['DNS closed at first', { answer: blocking, calls: { dns: silent }, age: 20 }, 'starting', 'busy', /port 53/],
   ['API away', { answer: silent, calls: { dns: opened } }, 'API down', 'warning'],
   ['silent', { answer: silent, calls: { dns: silent } }, 'unreachable', 'error'],
   ['silent at first', { answer: silent, calls: { dns: silent }, age: 5 }, 'starting', 'busy'],
@@ -99,8 +101,9 @@ table('authoritative-dns', [
     /unhealthy/,
   ],
   ['DNS closed', { answer: wantsKey, calls: { dns: silent, adminui: page } }, 'DNS port closed', 'error'],
+  ['DNS closed at first', { answer: wantsKey, calls: { dns: silent, adminui: page }, age: 20 }, 'starting', 'busy', /DNS does not/],
   ['admin UI away', { answer: wantsKey, calls: { dns: opened, adminui: silent } }, 'admin UI down', 'warning'],
-  ['API away', { answer: silent, calls: { dns: opened } }, 'API down', 'warning'],
+  ['API away, or refused by closing', { answer: silent, calls: { dns: opened } }, 'API down', 'warning', /webserver-allow-from/],
   ['API off', { answer: answered(404, 'Not Found'), calls: { dns: opened, adminui: page } }, 'API off', 'warning'],
   ['not from here', { answer: answered(403, 'Forbidden'), calls: { dns: opened, adminui: page } }, 'API access denied', 'warning'],
   ['silent', { answer: silent, calls: { dns: silent } }, 'unreachable', 'error'],
@@ -189,6 +192,7 @@ describe('checks', () => {
       'not-on-the-host-network',
     ]);
     expect(findingsOf('dhcp-server', {}, { env: { ...env, DHCP_POOLS: '192.168.2.100 - 192.168.2.199' } })).toEqual(['wrong-network']);
+    expect(findingsOf('dhcp-server', {}, { env: { ...env, DHCP_POOLS: ' 192.168.1.100 - 192.168.1.199' } })).toEqual([]);
     expect(findingsOf('dhcp-server', { test: keaWrong }, { env })).toEqual(['configuration-wrong']);
   });
 });

@@ -15,6 +15,8 @@ table('network-monitoring', [
     /12 devices, none down/,
   ],
   ['some down', { answer: page, calls: inside('1 12 2 1 8') }, 'monitoring', 'ok', /12 devices, 2 of them down/],
+  ['one device', { answer: page, calls: inside('1 1 0 1 8') }, 'monitoring', 'ok', /: 1 device, none down/],
+  ['one device, down', { answer: page, calls: inside('1 1 1 1 8') }, 'monitoring', 'ok', /^1 device, 1 of them down/],
   ['nobody looks inside', { answer: page, calls: { inside: silent } }, 'monitoring', 'ok', /^The web server responds\.$/],
   [
     'under a title of its own',

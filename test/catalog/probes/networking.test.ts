@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { answered, exited, findingsOf, garbage, opened, silent, table, versions } from './answers.ts';
+import { holds } from '../../../source/calls/conditions.ts';
+import { answered, entryOf, exited, factsOf, findingsOf, garbage, opened, silent, table, versions } from './answers.ts';
 
 table('dns-filter-second', [
   [
@@ -16,7 +17,8 @@ table('dns-filter-second', [
   ],
   ['set up, wants a login', { answer: answered(401, ''), calls: { dns: opened } }, 'healthy', 'ok'],
   ['older refusal', { answer: answered(403, 'Forbidden'), calls: { dns: opened } }, 'healthy', 'ok'],
-  ['login blocked', { answer: answered(429, 'auth: blocked for 15m'), calls: { dns: opened } }, 'logins blocked', 'warning'],
+  ['login blocked', { answer: answered(429, 'auth: blocked for 15m'), calls: { dns: opened } }, 'logins blocked', 'warning', /DNS accepts/],
+  ['login blocked, DNS closed', { answer: answered(429, ''), calls: { dns: silent } }, 'logins blocked', 'warning', /53 does not respond/],
   [
     'no login, filtering',
     { answer: answered(200, '{"version":"v0.107.79","running":true,"protection_enabled":true}'), calls: { dns: opened } },
@@ -92,4 +94,14 @@ describe('checks', () => {
     const removed = '{"handler":"reverse_proxy","headers":{"request":{"delete":["Upgrade"]}}}';
     expect(findingsOf('reverse-proxy', { sites: rules(removed), https: opened })).toEqual(['websocket-header-removed']);
   });
+});
+
+it('dns-filter-second is set up unless it redirects to its setup', () => {
+  const entry = entryOf('dns-filter-second');
+  const done = entry.firstRun.find(({ id }) => id === 'set-up')?.done ?? '';
+  const isDone = (answer: ReturnType<typeof answered>) => holds(done, factsOf(entry, { answer })).holds;
+  expect(isDone(answered(302, '', { location: '/install.html' }))).toBe(false);
+  expect(isDone(answered(302, '', { location: 'https://dns.example.org/' }))).toBe(true);
+  expect(isDone(answered(401, ''))).toBe(true);
+  expect(isDone(silent)).toBe(false);
 });

@@ -1,4 +1,5 @@
-import { answered, exited, garbage, opened, running, silent, table, versions } from './answers.ts';
+import { expect, it } from 'vitest';
+import { answered, exited, findingsOf, garbage, opened, running, silent, table, versions } from './answers.ts';
 
 table('file-sync', [
   ['healthy', { answer: answered(200, '{"status":"OK"}'), calls: { sync: opened } }, 'healthy', 'ok'],
@@ -75,3 +76,10 @@ versions([
   ['rss-reader', { answer: answered(200, 'OK'), calls: { program: exited(0, '2.3.3\n') } }, '2.3.3'],
   ['recipe-manager', { answer: mealie }, 'v3.5.0'],
 ]);
+
+it('file-sync without a password is named, by whichever answer shows it', () => {
+  expect(findingsOf('file-sync', { version: answered(200, '{"version":"v1.19.2"}') })).toEqual(['no-password']);
+  expect(findingsOf('file-sync', { version: answered(403, 'CSRF Error\n') })).toEqual(['no-password']);
+  expect(findingsOf('file-sync', { version: answered(403, 'Forbidden\n') })).toEqual([]);
+  expect(findingsOf('file-sync', { version: answered(401, 'Not Authorized\n') })).toEqual([]);
+});

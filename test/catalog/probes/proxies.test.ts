@@ -52,6 +52,7 @@ table('dynamic-proxy', [
   ['two routers wrong', { answer: ok, calls: { overview: overview(2, 0) } }, '2 routers failing', 'warning'],
   ['a service wrong', { answer: ok, calls: { overview: overview(0, 1) } }, 'failing service', 'warning'],
   ['API off', { answer: ok, calls: { overview: answered(404, '404 page not found') } }, 'running', 'ok', /API is disabled/],
+  ['API silent', { answer: ok, calls: { overview: silent, https: opened } }, 'running', 'ok', /API does not respond/],
   ['ping off', { answer: answered(404, '404 page not found'), calls: { overview: overview(0, 0) } }, 'running', 'ok', /ping/],
   ['ends', { answer: answered(503, 'Service Unavailable') }, 'stopping', 'busy'],
   ['HTTPS closed', { answer: ok, calls: { overview: overview(0, 0), https: silent } }, 'port 443 closed', 'error'],
@@ -69,7 +70,7 @@ const haproxyWrong = exited(1, '[ALERT]    (8) : config : parsing [/usr/local/et
 table('load-balancer', [
   ['all healthy', { answer: servers({ web1: true, web2: true }), calls: { front: opened } }, 'balancing', 'ok', /All 2 servers/],
   ['one is not (R65)', { answer: servers({ web1: true, web2: false }), calls: { front: opened } }, '1 of 2 up', 'warning', /web2/],
-  ['none is', { answer: servers({ web1: false, web2: false }), calls: { front: opened } }, 'all servers down', 'error', /503/],
+  ['none is', { answer: servers({ web1: false, web2: false }), calls: { front: opened } }, 'all servers down', 'error', /None of the 2/],
   ['none is named', { answer: servers({}), calls: { front: opened } }, 'no servers', 'warning'],
   ['own configuration', { answer: answered(401, '<h1>401 Unauthorized</h1>'), calls: { front: opened } }, 'login required', 'ok'],
   ['port 80 closed', { answer: servers({ web1: true }), calls: { front: silent } }, 'port 80 closed', 'error'],

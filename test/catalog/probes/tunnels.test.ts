@@ -10,7 +10,7 @@ const node = (state: string, self: object = { Online: true, TailscaleIPs: ['100.
 
 table('mesh-client', [
   ['in the mesh', { answer: node('Running') }, 'connected', 'ok', /100\.64\.0\.7/],
-  ['in the mesh, no address told', { answer: node('Running', { Online: true, TailscaleIPs: null }) }, 'connected', 'ok', /a node/],
+  ['in the mesh, no address told', { answer: node('Running', { Online: true, TailscaleIPs: null }) }, 'connected', 'ok', /in the mesh\.$/],
   ['control server away', { answer: node('Running', { Online: false }) }, 'no control server', 'warning'],
   ['just up', { answer: node('Running', { Online: false }), age: 20 }, 'connecting', 'busy'],
   ['key expired', { answer: node('Running', { Online: true, Expired: true }) }, 'key expired', 'error'],
@@ -154,7 +154,7 @@ const records = (...states: ('success' | 'error' | 'uptodate' | 'updating' | 'un
 
 table('dynamic-dns', [
   ['up to date', { answer: records('uptodate', 'success'), calls: { health: exited(0, '') } }, 'up to date', 'ok'],
-  ['failed', { answer: records('success', 'error') }, 'update failed', 'error', /update: no IP change for 2h$/],
+  ['failed', { answer: records('success', 'error') }, 'update failed', 'error', /update failed: no IP change for 2h$/],
   ['no records', { answer: records() }, 'no records', 'warning'],
   ['updating', { answer: records('updating') }, 'updating', 'busy'],
   [

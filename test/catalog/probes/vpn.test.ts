@@ -109,6 +109,7 @@ describe('checks', () => {
     const env = { HEADSCALE_SERVER_URL: 'https://head.example.org', HEADSCALE_DNS_BASE_DOMAIN: 'example.org' };
     expect(findingsOf('mesh-control-server', {}, { env })).toEqual(['base-domain-in-server-url']);
     expect(findingsOf('mesh-control-server', {}, { env: { ...env, HEADSCALE_DNS_BASE_DOMAIN: 'mesh.internal' } })).toEqual([]);
+    expect(findingsOf('mesh-control-server', {}, { env: { ...env, HEADSCALE_DNS_BASE_DOMAIN: 'head.example' } })).toEqual([]);
   });
 
   it('a tunnel without an MTU, or with too large a one, is named (R77)', () => {
