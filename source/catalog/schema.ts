@@ -105,6 +105,7 @@ const call = z
     limit: lasting('ms|s|m', '10s').default('3s'),
     keep: lasting('s|m|h', '30s').default('0s'),
     inputs: z.record(z.string(), input).default({}),
+    gives: z.record(z.string(), z.string()).optional(),
     http: http.optional(),
     exec: z.strictObject({ service: z.string(), argv: z.array(z.string()).min(1), stdin: z.string().optional() }).optional(),
     tcp: z.strictObject({ port: z.string() }).optional(),

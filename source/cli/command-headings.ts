@@ -5,6 +5,7 @@ const sections: readonly (readonly [heading: string, ...verbs: string[]])[] = [
     'Components:',
     'deploy edit config update upgrade rollback tasks recover',
     'up start stop restart pause unpause remove shell exec cp tunnel webhook compose prune',
+    'ops op login logout',
   ],
   ['Data, secrets, hosts:', 'backup restore objects secrets hosts audit'],
   ['Secrets manager:', 'init unseal seal vault'],

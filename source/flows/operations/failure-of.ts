@@ -1,0 +1,33 @@
+import type { CallAnswer } from '../../calls/call.ts';
+import type { ComponentCall } from '../../catalog/schema.ts';
+import { Fault } from '../../faults/fault.ts';
+import { cleanLine } from '../../text/clean.ts';
+import { credentialInputs } from './credentials.ts';
+
+/** A call without expected statuses accepts any response, but an operation that was refused did not succeed. */
+export function failureOf(call: ComponentCall, { ok, status, failure, headers, text }: CallAnswer, component: string): Fault | undefined {
+  const more = firstLine(text);
+  const quoted = more === '' ? '' : `: ${more}`;
+  if (status === 401 || status === 403) {
+    const remedy = credentialInputs(call).length > 0 ? `Log in again: quarterdeck login ${component}` : 'Check its settings for access.';
+    return new Fault('refused.login', `${component} refused the login (status ${status})${quoted}.`, remedy);
+  }
+  if (status === 429 || status === 503) {
+    const wait = headers['retry-after'];
+    const remedy = wait === undefined ? 'Try again later.' : `Try again in ${/^\d+$/.test(wait) ? `${wait} s` : cleanLine(wait)}.`;
+    return new Fault('failed.operation', `${component} is busy (status ${status})${quoted}.`, remedy);
+  }
+  if (call.exec && ok && status !== 0) {
+    const message = `${call.exec.argv[0]} ended with exit code ${status}${quoted}.`;
+    return new Fault('failed.operation', message, `Check its log: quarterdeck logs ${component}`);
+  }
+  if (ok && status < 400) return undefined;
+  const message = ok ? `${component} responded with status ${status}${quoted}.` : cleanLine(failure);
+  return new Fault('failed.operation', message, `Check the inputs, and the log: quarterdeck logs ${component}`);
+}
+
+function firstLine(text: string): string {
+  const line = text.split('\n').find((one) => one.trim() !== '') ?? '';
+  const shown = cleanLine(line).trim().slice(0, 200);
+  return shown.startsWith('<') ? '' : shown.replace(/\.$/, '');
+}
