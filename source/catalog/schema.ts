@@ -73,6 +73,9 @@ const field = z.strictObject({
   env: variable.optional(),
 });
 
+/** CEL. Variables: see `calls/conditions.ts`. */
+const condition = z.string().min(1);
+
 const input = z.strictObject({
   type: z.enum(fieldTypes),
   description: z.string(),
@@ -106,6 +109,7 @@ const call = z
     keep: lasting('s|m|h', '30s').default('0s'),
     inputs: z.record(z.string(), input).default({}),
     gives: z.record(z.string(), z.string()).optional(),
+    error: condition.optional(),
     http: http.optional(),
     exec: z.strictObject({ service: z.string(), argv: z.array(z.string()).min(1), stdin: z.string().optional() }).optional(),
     tcp: z.strictObject({ port: z.string() }).optional(),
@@ -119,8 +123,6 @@ const call = z
     message: 'a call must have exactly one of http, exec, tcp, file and engine',
   });
 
-/** CEL. Variables: see `calls/conditions.ts`. */
-const condition = z.string().min(1);
 /** Text in which `{CEL}` is replaced by its value. */
 const template = z.string();
 const severity = z.enum(['ok', 'busy', 'warning', 'error', 'off']);

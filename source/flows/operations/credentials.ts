@@ -13,10 +13,14 @@ export type Credentials = Readonly<Record<string, string>>;
 /** Beside the secrets of its deployment, which have no colon in their names. */
 export const credentialName = ({ host, id }: Pick<ComponentView, 'host' | 'id'>, input: string): SecretName => `${host}/${id}/login:${input}`;
 
-/** The inputs with which a call logs in: secrets, and the user name beside a password. */
+const accountInputs: ReadonlySet<string> = new Set(['user', 'username', 'email']);
+
+/** The inputs with which a call logs in: secrets, and the account beside them. */
 export function credentialInputs({ inputs, http }: ComponentCall): string[] {
   const user = http?.basic ? placeholdersIn(http.basic.user) : [];
-  return Object.keys(inputs).filter((name) => inputs[name]?.secret || user.includes(name));
+  const names = Object.keys(inputs);
+  if (!names.some((name) => inputs[name]?.secret)) return [];
+  return names.filter((name) => inputs[name]?.secret || user.includes(name) || accountInputs.has(name));
 }
 
 /** Returns the call that gives a credential, such as a token for a password, if there is one. */
@@ -48,13 +52,18 @@ export async function storedCredentials(
   return found;
 }
 
+/** Returns the value of an expression about a response alone. */
+export function valueIn(source: string, answer: Parameters<typeof evaluate>[1]['answer']): unknown {
+  return evaluate(source, { ...noFacts, answer }).value;
+}
+
 const noFacts = { ageSeconds: 0, env: {}, fields: {}, ports: [], calls: {}, services: {} } as const;
 
 /** Returns the credentials in a response, by input. Throws `refused.login` if one is missing: a second factor, or a refusal with status 200. */
 export function givenBy(call: ComponentCall, answer: Parameters<typeof evaluate>[1]['answer'], component: string): Credentials {
   return Object.fromEntries(
     Object.entries(call.gives ?? {}).map(([input, source]) => {
-      const { value } = evaluate(source, { ...noFacts, answer });
+      const value = valueIn(source, answer);
       if (typeof value === 'string' && value !== '') return [input, value];
       const message = `${component} did not accept the login: its response contains no ${input}.`;
       throw new Fault('refused.login', message, 'Check the user name and the password. Accounts with a second factor need a token instead.');

@@ -2,11 +2,12 @@ import type { CallAnswer } from '../../calls/call.ts';
 import type { ComponentCall } from '../../catalog/schema.ts';
 import { Fault } from '../../faults/fault.ts';
 import { cleanLine } from '../../text/clean.ts';
-import { credentialInputs } from './credentials.ts';
+import { credentialInputs, valueIn } from './credentials.ts';
 
 /** A call without expected statuses accepts any response, but an operation that was refused did not succeed. */
-export function failureOf(call: ComponentCall, { ok, status, failure, headers, text }: CallAnswer, component: string): Fault | undefined {
-  const more = firstLine(text);
+export function failureOf(call: ComponentCall, answer: CallAnswer, component: string): Fault | undefined {
+  const { ok, status, failure, headers, text } = answer;
+  const more = messageIn(answer.json) ?? firstLine(text);
   const quoted = more === '' ? '' : `: ${more}`;
   if (status === 401 || status === 403) {
     const remedy = credentialInputs(call).length > 0 ? `Log in again: quarterdeck login ${component}` : 'Check its settings for access.';
@@ -21,9 +22,30 @@ export function failureOf(call: ComponentCall, { ok, status, failure, headers, t
     const message = `${call.exec.argv[0]} ended with exit code ${status}${quoted}.`;
     return new Fault('failed.operation', message, `Check its log: quarterdeck logs ${component}`);
   }
+  if (ok && status >= 300 && status < 400) {
+    const message = `${component} redirected the request to ${cleanLine(headers['location'] ?? 'another address')}, which is not followed.`;
+    return new Fault('failed.operation', message, `Log in again: quarterdeck login ${component}`);
+  }
+  const reported = ok && call.error !== undefined ? valueIn(call.error, answer) : '';
+  if (typeof reported === 'string' && reported !== '') {
+    const message = `${component} reported an error: ${cleanLine(reported).replace(/\.$/, '')}.`;
+    return new Fault('failed.operation', message, `Check the inputs, and the log: quarterdeck logs ${component}`);
+  }
   if (ok && status < 400) return undefined;
   const message = ok ? `${component} responded with status ${status}${quoted}.` : cleanLine(failure);
   return new Fault('failed.operation', message, `Check the inputs, and the log: quarterdeck logs ${component}`);
+}
+
+/** The message of an error in JSON, as most products write it: `{"message": "..."}`, `{"error": {"message": "..."}}`, `{"detail": "..."}`. */
+function messageIn(json: unknown): string | undefined {
+  if (typeof json !== 'object' || json === null) return undefined;
+  const { message, error, detail, title } = json as Record<string, unknown>;
+  for (const one of [message, error, detail, title]) {
+    if (typeof one === 'string' && one !== '') return firstLine(one);
+    const nested = messageIn(one);
+    if (nested !== undefined) return nested;
+  }
+  return undefined;
 }
 
 function firstLine(text: string): string {

@@ -14,6 +14,7 @@ import { describeLog, drawLog, logReads, useLog } from '../logs/shown-log.ts';
 import { componentPortsLines } from '../ports/lines.ts';
 import { fieldsLines } from './fields-lines.ts';
 import { inspectLine, inspectRows, inspectText, matchRows, watchInspection } from './inspection.ts';
+import { operationsLines } from './operations-lines.ts';
 import { overviewLines } from './overview-lines.ts';
 
 const keys = [
@@ -23,7 +24,7 @@ const keys = [
   { id: 'previous-match', keys: ['N'], title: 'Previous search match' },
 ] as const;
 
-const titles = { overview: 'Overview', logs: 'Logs', ports: 'Ports', fields: 'Fields', inspect: 'Inspect' } as const;
+const titles = { overview: 'Overview', logs: 'Logs', ports: 'Ports', fields: 'Fields', operations: 'Operations', inspect: 'Inspect' } as const;
 
 function tabLine(theme: Theme, current: keyof typeof titles, focused: boolean): string {
   const tabs = detailTabs.map((tab) => {
@@ -88,6 +89,7 @@ export const detail: Screen<'detail', (typeof keys)[number]['id']> = {
       if (tab === 'overview') return contentOf(overviewLines({ ...overviewOf(view, component), stats: app.fleet.stats(component.key) }));
       if (tab === 'ports') return contentOf(componentPortsLines(view, component, filter));
       if (tab === 'fields') return contentOf(fieldsLines({ theme, width, entry, detail: found, readOnly, filter }));
+      if (tab === 'operations') return contentOf(operationsLines({ theme, width, entry, filter, key: parts.keymap.keyOf('operation') }));
       if (tab === 'logs') return contentOf([]);
       if (inspection.state === 'asking') return say('Querying the engine.');
       if (inspection.state === 'failed') return say(`${inspection.message} ${inspection.remedy}`);
