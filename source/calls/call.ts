@@ -53,6 +53,8 @@ export interface CallRequest {
   grant?: Grant | undefined;
   /** Of the response; 64 KiB by default. */
   limitBytes?: number;
+  /** Called with each part of the output of a program as it arrives. */
+  heard?: (bytes: Uint8Array) => void;
 }
 
 export type RunCall = (target: CallTarget, request: CallRequest) => Promise<CallAnswer>;

@@ -23,6 +23,7 @@ interface Making {
   signal: AbortSignal;
   grant: Grant | undefined;
   limitBytes: number;
+  heard: CallRequest['heard'];
   /** Receives a function that returns the data that has arrived, for the case that the rest does not arrive in time. */
   arrived(soFar: () => HttpAnswer): void;
 }
@@ -33,7 +34,7 @@ interface Making {
  */
 export async function runCall(
   target: CallTarget,
-  { call, inputs = {}, signal, grant, limitBytes = bodyLimitBytes }: CallRequest,
+  { call, inputs = {}, signal, grant, limitBytes = bodyLimitBytes, heard }: CallRequest,
 ): Promise<WholeCallAnswer> {
   signal.throwIfAborted();
   if (!call.reads && grant === undefined) {
@@ -47,7 +48,7 @@ export async function runCall(
   let arrival: (() => HttpAnswer) | undefined;
   const finish = (answer: Answer): WholeCallAnswer => ({ ...answer, tookMs: Math.round(performance.now() - begin) });
   try {
-    const making: Making = { target, call, inputs: checked, signal: all, grant, limitBytes, arrived: (soFar) => (arrival = soFar) };
+    const making: Making = { target, call, inputs: checked, signal: all, grant, limitBytes, heard, arrived: (soFar) => (arrival = soFar) };
     return finish(await orAborted(make(making), all));
   } catch (thrown) {
     signal.throwIfAborted();
@@ -173,7 +174,7 @@ function unexpected(status: number, expected: readonly number[]): string {
   return `The component responded with status ${status}, not ${expected.join(' or ')}.`;
 }
 
-async function callExec({ target, call, inputs, signal, grant, limitBytes }: Making, exec: NonNullable<ComponentCall['exec']>): Promise<Answer> {
+async function callExec({ target, call, inputs, signal, grant, limitBytes, heard }: Making, exec: NonNullable<ComponentCall['exec']>): Promise<Answer> {
   if (!target.execAllowed) return failed('Programs in containers cannot be run in read-only mode.');
   const container = running(target, exec.service);
   if (typeof container === 'string') return failed(container);
@@ -184,10 +185,11 @@ async function callExec({ target, call, inputs, signal, grant, limitBytes }: Mak
   }
   const argv = inputs.fillArgv(exec.argv);
   const stdin = exec.stdin === undefined ? undefined : inputs.fillBytes(exec.stdin);
+  const options = { limitBytes, heard, user: exec.user };
   const result =
     grant && (!call.reads || stdin !== undefined)
-      ? await target.engine.writer(grant).exec(container.id, argv, stdin === undefined ? {} : { stdin })
-      : await target.engine.execReading(container.id, argv, { signal, limitBytes });
+      ? await target.engine.writer(grant).exec(container.id, argv, { ...options, stdin })
+      : await target.engine.execReading(container.id, argv, { ...options, signal });
   const body = result.stdout.length > 0 ? result.stdout : result.stderr;
   const answer = { status: result.exitCode, headers: {}, ...bodyOf(body, !result.cut && result.stdout.length <= limitBytes) };
   if (result.exitCode === 126 || result.exitCode === 127)

@@ -1,6 +1,6 @@
 /** The headings of the help with their verbs, in its order. */
 const sections: readonly (readonly [heading: string, ...verbs: string[]])[] = [
-  ['Status and logs:', 'status ports logs catalog chain df flows'],
+  ['Status and logs:', 'status doctor ports logs catalog chain df flows'],
   [
     'Components:',
     'deploy edit config update upgrade rollback tasks recover',

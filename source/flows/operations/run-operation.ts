@@ -52,11 +52,21 @@ export const runOperation: Procedure = async (session, input, context) => {
   const inputs = await completeInputs(session, call, operation.id, known);
   for (const [name, { secret }] of Object.entries(call.inputs)) if (secret && inputs[name]) session.hide(inputs[name]);
   const { runCall } = await import('../../calls/run-call.ts');
+  // Programs draw their own progress, one line over the other.
+  const heard = (bytes: Uint8Array) => {
+    const label = cleanLine(
+      Buffer.from(bytes)
+        .toString('utf8')
+        .split(/[\r\n]/)
+        .findLast((line) => cleanLine(line).trim() !== '') ?? '',
+    ).trim();
+    if (label !== '') session.progress({ id: 'output', label, output: true });
+  };
   const send = async (signal: AbortSignal, grant?: Grant) => {
     const target = await targetOf(context, input.engineName, entry, signal, component);
     return await runCall(
       { ...target, execAllowed: !session.readOnly },
-      { name: operation.call, call, inputs, signal, grant, limitBytes: responseLimitBytes },
+      { name: operation.call, call, inputs, signal, grant, limitBytes: responseLimitBytes, heard },
     );
   };
   session.progress({ id: 'op', label: operation.title });
@@ -102,7 +112,7 @@ function requestText({ http, exec, file, tcp, inputs }: ComponentCall, values: R
     const query = Object.entries(http.query).map(([name, value]) => `${name}=${fill(value)}`);
     return `${http.method} ${fill(http.path)}${query.length > 0 ? `?${query.join('&')}` : ''}`;
   }
-  if (exec) return `exec in ${exec.service}: ${exec.argv.map((word) => quotedWord(fill(word))).join(' ')}`;
+  if (exec) return `exec in ${exec.service}${exec.user === undefined ? '' : ` as ${exec.user}`}: ${exec.argv.map((word) => quotedWord(fill(word))).join(' ')}`;
   if (file) return `read ${fill(file.path)} in ${file.service}`;
   return tcp ? `connect to port ${tcp.port}` : 'inspect the container';
 }
