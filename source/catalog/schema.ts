@@ -111,7 +111,9 @@ const call = z
     gives: z.record(z.string(), z.string()).optional(),
     error: condition.optional(),
     http: http.optional(),
-    exec: z.strictObject({ service: z.string(), user: z.string().optional(), argv: z.array(z.string()).min(1), stdin: z.string().optional() }).optional(),
+    exec: z
+      .strictObject({ service: z.string(), user: z.string().optional(), argv: z.array(z.string()).min(1), stdin: z.string().optional() })
+      .optional(),
     tcp: z.strictObject({ port: z.string() }).optional(),
     file: z.strictObject({ service: z.string(), path: z.string().startsWith('/') }).optional(),
     engine: z.strictObject({ service: z.string() }).optional(),

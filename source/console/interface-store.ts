@@ -98,7 +98,15 @@ export const firstScroll = ownState.scroll;
 export function firstState(): InterfaceState {
   const ofScreens = Object.fromEntries(screens.flatMap(({ id, state }) => (state === undefined ? [] : [[id, state]])));
   const filtered = Object.fromEntries(screens.flatMap((screen) => ('filtered' in screen ? [[screen.id, '']] : [])));
-  const filters = { components: '', ports: '', logs: '', fields: '', operations: '', inspect: '', ...(filtered as Record<ListScreenId, string>) };
+  const filters = {
+    components: '',
+    ports: '',
+    logs: '',
+    fields: '',
+    operations: '',
+    inspect: '',
+    ...(filtered as Record<ListScreenId, string>),
+  };
   return { ...(ofScreens as ScreenStates), ...ownState, filters };
 }
 

@@ -35,7 +35,6 @@ const shared = [
   { id: 'unpause', keys: ['p'], context: 'component', label: 'unpause', flow: 'unpause' },
   { id: 'shell', keys: ['e', '!'], context: 'component', label: 'shell', flow: 'shell' },
   { id: 'exec', keys: ['E'], context: 'component', flow: 'exec' },
-  { id: 'operation', keys: ['O'], context: 'component', label: 'operation', flow: 'op' },
   { id: 'remove', keys: ['x', 'delete'], context: 'component', label: 'remove', flow: 'remove' },
   { id: 'copy', keys: ['c'], context: 'component', label: 'copy', flow: 'copy' },
   { id: 'inspect', keys: ['i'], context: 'component', title: 'Inspect, with secrets masked', label: 'inspect', find: true },

@@ -66,11 +66,7 @@ function refuseUnlessRun(argv: readonly string[], exitCode: number, said: string
   throw new Fault('engine.execFailed', message, 'Check that the image contains this program.');
 }
 
-async function collected(
-  stream: Readable,
-  limitBytes: number,
-  heard: ExecOptions['heard'],
-): Promise<{ stdout: Output; stderr: Output }> {
+async function collected(stream: Readable, limitBytes: number, heard: ExecOptions['heard']): Promise<{ stdout: Output; stderr: Output }> {
   const stdout = new Output(limitBytes);
   const stderr = new Output(limitBytes);
   const frames = new FrameSplitter();
@@ -186,6 +182,6 @@ export async function openTerminalIn(link: EngineLink, id: string, plan: Termina
     },
   };
   // Not every engine uses the size at creation; a program that has already ended needs none.
-  await session.resize(size.columns, size.rows).catch(() => signal.throwIfAborted());
+  await session.resize(plan.size.columns, plan.size.rows).catch(() => signal.throwIfAborted());
   return session;
 }

@@ -15,7 +15,18 @@ vi.mock(import('../calls/run-call.ts'), async (original) => ({
   runCall: async ({ entry }: CallTarget, request: CallRequest): Promise<WholeCallAnswer> => {
     asked.push(entry.id);
     const answer = await answers.get(entry.id)?.(request);
-    return { ok: true, status: 200, json: undefined, text: '', headers: {}, failure: '', tookMs: 1, body: new Uint8Array(), whole: true, ...answer };
+    return {
+      ok: true,
+      status: 200,
+      json: undefined,
+      text: '',
+      headers: {},
+      failure: '',
+      tookMs: 1,
+      body: new Uint8Array(),
+      whole: true,
+      ...answer,
+    };
   },
 }));
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { componentView, serviceView } from '../../../test/doubles/fleet-double.ts';
+import { componentView } from '../../../test/doubles/fleet-double.ts';
 import { FlowFixture } from '../../../test/doubles/flow-fixture.ts';
 import type { ComponentView } from '../../fleet/model.ts';
 

@@ -107,7 +107,10 @@ export const shell: Procedure = async (session, input, context) => {
     request: `exec in ${name}, with a terminal: sh`,
     confirmOnProduction: true,
     limitMs: Number.POSITIVE_INFINITY,
-    run: (grant) => session.lend((terminal) => runInTerminal(engine.writer(grant), id, shellArgv, terminal, { signal: grant.signal, user: optionOf(input, 'user') })),
+    run: (grant) =>
+      session.lend((terminal) =>
+        runInTerminal(engine.writer(grant), id, shellArgv, terminal, { signal: grant.signal, user: optionOf(input, 'user') }),
+      ),
     failure: (ended) => (!ended.left && cannotRun.has(ended.exitCode) ? exitFailure(ended) : undefined),
   });
   if (end === undefined) return { message: 'Dry run: no shell was opened.' };

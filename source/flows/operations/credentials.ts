@@ -11,7 +11,8 @@ import type { FlowContext } from '../flow.ts';
 export type Credentials = Readonly<Record<string, string>>;
 
 /** Beside the secrets of its deployment, which have no colon in their names. */
-export const credentialName = ({ host, id }: Pick<ComponentView, 'host' | 'id'>, input: string): SecretName => `${host}/${id}/login:${input}`;
+export const credentialName = ({ host, id }: Pick<ComponentView, 'host' | 'id'>, input: string): SecretName =>
+  `${host}/${id}/login:${input}`;
 
 const accountInputs: ReadonlySet<string> = new Set(['user', 'username', 'email']);
 
@@ -66,7 +67,11 @@ export function givenBy(call: ComponentCall, answer: Parameters<typeof evaluate>
       const value = valueIn(source, answer);
       if (typeof value === 'string' && value !== '') return [input, value];
       const message = `${component} did not accept the login: its response contains no ${input}.`;
-      throw new Fault('refused.login', message, 'Check the user name and the password. Accounts with a second factor need a token instead.');
+      throw new Fault(
+        'refused.login',
+        message,
+        'Check the user name and the password. Accounts with a second factor need a token instead.',
+      );
     }),
   );
 }

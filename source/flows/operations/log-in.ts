@@ -54,7 +54,9 @@ export const logIn: Procedure = async (session, input, context) => {
   const choices = ways.map(({ id, title }) => ({ value: id, label: title }));
   const id = ways.length === 1 ? first.id : await session.ask.choice({ id: 'way', label: 'Log in with', choices });
   const way = ways.find((one) => one.id === id) ?? first;
-  const typed = session.dryRun ? {} : await completeInputs(session, { title: `Log in to ${component.id}`, inputs: way.inputs }, 'login', {});
+  const typed = session.dryRun
+    ? {}
+    : await completeInputs(session, { title: `Log in to ${component.id}`, inputs: way.inputs }, 'login', {});
   for (const [name, { secret }] of Object.entries(way.inputs)) if (secret && typed[name]) session.hide(typed[name]);
   const vault = await context.vault(session);
   const names = Object.keys(way.signIn?.gives ?? way.inputs);
@@ -76,10 +78,19 @@ export const logIn: Procedure = async (session, input, context) => {
   });
   if (!stored) return { message: 'Dry run: nothing was sent or stored.' };
   const doubt = way.signIn || way.proof ? '' : ' They were not verified, because no operation only reads.';
-  return { message: `Stored ${namesText(names)} for ${component.id} in ${vault.where}.${doubt}`, data: { component: component.id, stored: names } };
+  return {
+    message: `Stored ${namesText(names)} for ${component.id} in ${vault.where}.${doubt}`,
+    data: { component: component.id, stored: names },
+  };
 };
 
-async function proven(target: CallTarget, { signIn, proof, id }: Way, typed: Credentials, grant: Grant, component: string): Promise<Credentials> {
+async function proven(
+  target: CallTarget,
+  { signIn, proof, id }: Way,
+  typed: Credentials,
+  grant: Grant,
+  component: string,
+): Promise<Credentials> {
   const { runCall } = await import('../../calls/run-call.ts');
   const [name, call] = signIn ? [id, signIn] : (proof ?? []);
   if (!name || !call) return typed;
@@ -95,7 +106,8 @@ export const logOut: Procedure = async (session, input, context) => {
   const prefix = credentialName(component, '');
   const names = (await vault.list(session.signal)).flatMap(({ name }) => (name.startsWith(prefix) ? [name] : []));
   const shown = namesText(names.map((name) => name.slice(prefix.length)));
-  if (names.length === 0) return { message: `No credentials are stored for ${component.id}.`, data: { component: component.id, removed: [] } };
+  if (names.length === 0)
+    return { message: `No credentials are stored for ${component.id}.`, data: { component: component.id, removed: [] } };
   const removed = await session.act({
     id: 'logout',
     right: 'operate',
@@ -106,5 +118,8 @@ export const logOut: Procedure = async (session, input, context) => {
     },
   });
   if (!removed) return { message: 'Dry run: nothing was removed.' };
-  return { message: `Removed ${shown} for ${component.id}. The component still accepts them.`, data: { component: component.id, removed: names.length } };
+  return {
+    message: `Removed ${shown} for ${component.id}. The component still accepts them.`,
+    data: { component: component.id, removed: names.length },
+  };
 };

@@ -24,7 +24,11 @@ const declared = {
     },
     add: {
       title: 'Add an item',
-      inputs: { ...key, name: { type: 'string', description: 'name of the item' }, count: { type: 'integer', description: 'how many', required: false } },
+      inputs: {
+        ...key,
+        name: { type: 'string', description: 'name of the item' },
+        count: { type: 'integer', description: 'how many', required: false },
+      },
       http: { method: 'POST', port: 'web', path: '/items', headers, json: { name: '<name>', count: '<count>' } },
     },
     remove: {
@@ -99,10 +103,23 @@ const shown = () => fixture.operator.shown;
 
 describe('what is shown of a response', () => {
   test('records as a table, those with most values first, and how many properties are left out', async () => {
-    answer.body = { total: 2, items: [{ id: 1, displayName: 'Bread', tags: ['a'] }, { id: 2, displayName: 'Salt', tags: [], note: null }] };
+    answer.body = {
+      total: 2,
+      items: [
+        { id: 1, displayName: 'Bread', tags: ['a'] },
+        { id: 2, displayName: 'Salt', tags: [], note: null },
+      ],
+    };
     const outcome = await op(['list']);
     expect(shown()).toMatchObject([
-      { kind: 'table', columns: ['ID', 'DISPLAY NAME'], rows: [['1', 'Bread'], ['2', 'Salt']] },
+      {
+        kind: 'table',
+        columns: ['ID', 'DISPLAY NAME'],
+        rows: [
+          ['1', 'Bread'],
+          ['2', 'Salt'],
+        ],
+      },
       { kind: 'text', text: '2 more properties with --json.' },
     ]);
     expect(outcome.data).toMatchObject({ component: 'shop', operation: 'list', status: 200, response: answer.body });
@@ -122,7 +139,9 @@ describe('what is shown of a response', () => {
   test('a long tree is cut, and says how to see the rest', async () => {
     answer.body = { lines: Array.from({ length: 3000 }, (_, index) => `line ${index}`) };
     await op(['list']);
-    expect(shown()).toMatchObject([{ kind: 'text', text: expect.stringMatching(/\n\.\.\. 1,001 more lines; --json or --out FILE has them all$/) }]);
+    expect(shown()).toMatchObject([
+      { kind: 'text', text: expect.stringMatching(/\n\.\.\. 1,001 more lines; --json or --out FILE has them all$/) },
+    ]);
   });
 });
 
@@ -133,7 +152,11 @@ describe('a response that reports a failure is never called done', () => {
     [{ status: 404, body: 'no such item' }, 'failed.operation', /responded with status 404: no such item\./],
     [{ status: 500, body: '<!doctype html><title>Oops</title>' }, 'failed.operation', /responded with status 500\.$/],
     [{ status: 429, headers: { 'retry-after': '30' } }, 'failed.operation', /is busy \(status 429\)/],
-    [{ status: 302, headers: { location: 'https://elsewhere.example/login' } }, 'failed.operation', /redirected the request to https:\/\/elsewhere\.example\/login/],
+    [
+      { status: 302, headers: { location: 'https://elsewhere.example/login' } },
+      'failed.operation',
+      /redirected the request to https:\/\/elsewhere\.example\/login/,
+    ],
     [{ status: 500, body: 'red\u001b[31m\nmore' }, 'failed.operation', /status 500: red\.$/],
   ] as const)('%o', async (given, code, message) => {
     answer = given;

@@ -101,7 +101,15 @@ async function operationMeant(session: Session, input: FlowInput, { operations }
   const found = operations.find((operation) => operation.id === id);
   if (found) return found;
   const message = `${component} has no operation "${cleanLine(id)}".`;
-  throw new Fault('usage.operation', message, nameRemedy(id, operations.map((operation) => operation.id), ''));
+  throw new Fault(
+    'usage.operation',
+    message,
+    nameRemedy(
+      id,
+      operations.map((operation) => operation.id),
+      '',
+    ),
+  );
 }
 
 /** Without bodies, which may be long or private, and without secrets. */
@@ -112,7 +120,8 @@ function requestText({ http, exec, file, tcp, inputs }: ComponentCall, values: R
     const query = Object.entries(http.query).map(([name, value]) => `${name}=${fill(value)}`);
     return `${http.method} ${fill(http.path)}${query.length > 0 ? `?${query.join('&')}` : ''}`;
   }
-  if (exec) return `exec in ${exec.service}${exec.user === undefined ? '' : ` as ${exec.user}`}: ${exec.argv.map((word) => quotedWord(fill(word))).join(' ')}`;
+  if (exec)
+    return `exec in ${exec.service}${exec.user === undefined ? '' : ` as ${exec.user}`}: ${exec.argv.map((word) => quotedWord(fill(word))).join(' ')}`;
   if (file) return `read ${fill(file.path)} in ${file.service}`;
   return tcp ? `connect to port ${tcp.port}` : 'inspect the container';
 }

@@ -12,7 +12,10 @@ const mostLines = 2_000;
 /** Shows a list of records as a table, other JSON as a tree, and anything else as it is. */
 export function showAnswer(session: Session, { json, body }: Pick<WholeCallAnswer, 'json' | 'body'>): void {
   const rows = rowsIn(json);
-  if (rows) return showRows(session, rows);
+  if (rows) {
+    showRows(session, rows);
+    return;
+  }
   if (typeof json !== 'object' || json === null) {
     if (body.length > 0) session.show({ kind: 'output', stream: 'stdout', bytes: body });
     return;
@@ -45,7 +48,10 @@ function showRows(session: Session, rows: readonly Row[]): void {
   const keys = [...counts].filter(([, count]) => count > 0);
   const best = new Set([...keys].sort(([, a], [, b]) => b - a).slice(0, mostColumns));
   const shown = keys.filter((key) => best.has(key)).map(([key]) => key);
-  const columns = shown.map((key) => [headingOf(key), ({ [key]: value }: Row) => (value === null || value === undefined ? '' : String(value))]);
+  const columns = shown.map((key) => [
+    headingOf(key),
+    ({ [key]: value }: Row) => (value === null || value === undefined ? '' : String(value)),
+  ]);
   showList(session, rows, Object.fromEntries(columns) as Columns<Row>);
   const hidden = counts.size - shown.length;
   if (hidden > 0) session.show({ kind: 'text', text: `${hidden === 1 ? '1 more property' : `${hidden} more properties`} with --json.` });

@@ -4,13 +4,7 @@ import { paragraph } from '../../styled-text.ts';
 import type { RowSpace } from '../../widgets/table-rows.ts';
 
 /** What the component offers beyond start and stop, each with the right that it requires and its inputs. */
-export function operationsLines({
-  theme,
-  width,
-  entry,
-  filter,
-  key,
-}: RowSpace & { entry: CatalogEntry | undefined; filter: string; key: string }): string[] {
+export function operationsLines({ theme, width, entry, filter }: RowSpace & { entry: CatalogEntry | undefined; filter: string }): string[] {
   const say = (text: string) => paragraph(theme, 'faint', text, width - 2, ' ');
   if (!entry) return say('This component is not in the catalog, so its operations are unknown.');
   const wanted = filter.toLowerCase();
@@ -31,5 +25,5 @@ export function operationsLines({
       ...(facts === '' ? [] : paragraph(theme, role ?? 'faint', facts, width - columns - 4).map((line) => `${indent}${line}`)),
     ];
   });
-  return [...rows, '', ...say(`${key} runs an operation.`)];
+  return [...rows, '', ...say('enter: run an operation')];
 }
