@@ -4,6 +4,7 @@ import { componentFlows } from '../flows/components/flows.ts';
 import { deployFlows } from '../flows/deploy/flows.ts';
 import type { Flow } from '../flows/flow.ts';
 import { hostFlows } from '../flows/hosts/flows.ts';
+import { operationFlows } from '../flows/operations/flows.ts';
 import { secretFlows } from '../flows/secrets/flows.ts';
 import { autheliaFlows } from '../products/authelia/flows.ts';
 import { crowdsecFlows } from '../products/crowdsec/flows.ts';
@@ -22,6 +23,7 @@ import { wireguardFlows } from '../products/wireguard/flows.ts';
 export const flows: readonly Flow[] = [
   ...deployFlows,
   ...componentFlows,
+  ...operationFlows,
   ...catalogFlows,
   ...backupFlows,
   ...secretFlows,

@@ -36,13 +36,25 @@ export interface CallAnswer {
   tookMs: number;
 }
 
+export interface WholeCallAnswer extends CallAnswer {
+  /** Up to the limit of the request. */
+  body: Uint8Array;
+  /** False if the body was longer than the limit, or did not arrive completely. */
+  whole: boolean;
+}
+
 export interface CallRequest {
   name: string;
   call: ComponentCall;
+  /** By name; of a file its content, one character for each byte. */
   inputs?: Readonly<Record<string, string>>;
   signal: AbortSignal;
   /** Required by calls that change something. */
-  grant?: Grant;
+  grant?: Grant | undefined;
+  /** Of the response; 64 KiB by default. */
+  limitBytes?: number;
+  /** Called with each part of the output of a program as it arrives. */
+  heard?: (bytes: Uint8Array) => void;
 }
 
 export type RunCall = (target: CallTarget, request: CallRequest) => Promise<CallAnswer>;

@@ -24,6 +24,7 @@ export class Inputs {
         if (input.required) throw usage(`"${call.title}" requires ${name}: ${input.description}.`, `Provide a value for ${name}.`);
         continue;
       }
+      if (input.file) continue;
       const problem = checkValue(input, value);
       if (problem !== undefined) throw usage(`${name}: ${problem}`, `Expected: ${input.description}.`);
     }
@@ -84,6 +85,12 @@ export class Inputs {
   isFile(text: string): boolean {
     const [only] = placeholdersIn(text);
     return only !== undefined && (this.call.inputs[only]?.file ?? false);
+  }
+
+  /** Of a text that is one file: its bytes. Undefined if an optional input was not set. */
+  fillBytes(text: string): Buffer | undefined {
+    const filled = this.fill(text);
+    return filled === undefined ? undefined : Buffer.from(filled, this.isFile(text) ? 'latin1' : 'utf8');
   }
 
   #value(name: string): string | undefined {

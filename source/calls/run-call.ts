@@ -7,13 +7,13 @@ import type { Grant } from '../grants/grant.ts';
 import { parsedJson } from '../text/json-value.ts';
 import { durationMs } from '../text/quantities.ts';
 import { asSentence } from '../text/sentence.ts';
-import type { CallAnswer, CallTarget, RunCall } from './call.ts';
+import type { CallAnswer, CallRequest, CallTarget, WholeCallAnswer } from './call.ts';
 import { findAddress, isForwarded } from './find-address.ts';
 import { bodyLimitBytes, httpEndpointOf, requirePrivate } from './http-client.ts';
 import { collect, exchange, type HttpAnswer, type HttpRequest, userAgent } from './http-exchange.ts';
 import { Inputs } from './inputs.ts';
 
-type Answer = Omit<CallAnswer, 'tookMs'>;
+type Answer = Omit<WholeCallAnswer, 'tookMs'>;
 type HttpDeclaration = NonNullable<ComponentCall['http']>;
 
 interface Making {
@@ -22,6 +22,8 @@ interface Making {
   inputs: Inputs;
   signal: AbortSignal;
   grant: Grant | undefined;
+  limitBytes: number;
+  heard: CallRequest['heard'];
   /** Receives a function that returns the data that has arrived, for the case that the rest does not arrive in time. */
   arrived(soFar: () => HttpAnswer): void;
 }
@@ -30,7 +32,10 @@ interface Making {
  * Problems of the component (not running, not published, silent, slow, invalid response) are a response with `ok` false and a message.
  * Rejects with `usage.input`, `refused.grant`, `refused.clear` (a login or secret over plain HTTP to another machine), the signal's reason.
  */
-export const runCall: RunCall = async (target, { call, inputs = {}, signal, grant }) => {
+export async function runCall(
+  target: CallTarget,
+  { call, inputs = {}, signal, grant, limitBytes = bodyLimitBytes, heard }: CallRequest,
+): Promise<WholeCallAnswer> {
   signal.throwIfAborted();
   if (!call.reads && grant === undefined) {
     throw new Fault('refused.grant', `"${call.title}" requires a grant.`, 'This is a bug in Quarterdeck. Please report it.');
@@ -41,9 +46,9 @@ export const runCall: RunCall = async (target, { call, inputs = {}, signal, gran
   const all = AbortSignal.any([signal, clock, ...(grant ? [grant.signal] : [])]);
   const begin = performance.now();
   let arrival: (() => HttpAnswer) | undefined;
-  const finish = (answer: Answer): CallAnswer => ({ ...answer, tookMs: Math.round(performance.now() - begin) });
+  const finish = (answer: Answer): WholeCallAnswer => ({ ...answer, tookMs: Math.round(performance.now() - begin) });
   try {
-    const making: Making = { target, call, inputs: checked, signal: all, grant, arrived: (soFar) => (arrival = soFar) };
+    const making: Making = { target, call, inputs: checked, signal: all, grant, limitBytes, heard, arrived: (soFar) => (arrival = soFar) };
     return finish(await orAborted(make(making), all));
   } catch (thrown) {
     signal.throwIfAborted();
@@ -58,7 +63,7 @@ export const runCall: RunCall = async (target, { call, inputs = {}, signal, gran
         : asSentence(messageOf(thrown));
     return finish(arrival ? { ...httpAnswer(arrival(), call), ok: false, failure } : failed(failure));
   }
-};
+}
 
 /** 401 and 403 mean that it is up, 429 and 503 that it is busy (R34). */
 export function stateOf({ status }: Pick<CallAnswer, 'status'>): 'up' | 'locked' | 'busy' | 'failing' | 'silent' {
@@ -78,12 +83,12 @@ async function make(making: Making): Promise<Answer> {
   return failed('This call declares no request.');
 }
 
-async function callHttp({ target, call, inputs, signal, arrived }: Making, http: HttpDeclaration): Promise<Answer> {
+async function callHttp({ target, call, inputs, signal, limitBytes, arrived }: Making, http: HttpDeclaration): Promise<Answer> {
   const request = asBehind(buildRequest(http, inputs), target, http.publicUrl);
   const endpoint = httpEndpointOf(target, http.port);
   const [secret = http.basic && 'login'] = inputs.secrets;
   if (secret !== undefined) requirePrivate(endpoint, { what: `the ${secret}` });
-  return httpAnswer(await exchange(endpoint, request, signal, (response) => collect(response, bodyLimitBytes, arrived)), call);
+  return httpAnswer(await exchange(endpoint, request, signal, (response) => collect(response, limitBytes, arrived)), call);
 }
 
 /** Builds the request exactly as component.yaml declares it, filled in (R35). Throws `usage.input` for values that cannot be sent. */
@@ -123,17 +128,19 @@ function buildBody(http: HttpDeclaration, inputs: Inputs): { body: Buffer | unde
     return { body: Buffer.from(new URLSearchParams(inputs.fillRecord(http.form)).toString()), type: 'application/x-www-form-urlencoded' };
   }
   if (http.multipart) return buildMultipart(http.multipart, inputs);
-  if (http.text !== undefined) return { body: Buffer.from(inputs.fill(http.text) ?? ''), type: 'text/plain; charset=utf-8' };
+  if (http.text !== undefined) return { body: inputs.fillBytes(http.text) ?? Buffer.alloc(0), type: 'text/plain; charset=utf-8' };
   return { body: undefined };
 }
 
 function buildMultipart(parts: Readonly<Record<string, string>>, inputs: Inputs): { body: Buffer; type: string } {
   const boundary = `quarterdeck-${randomBytes(16).toString('hex')}`;
-  const sections = inputs.fillRecord(parts).map(([name, value]) => {
-    const file = inputs.isFile(parts[name] ?? '') ? `; filename="${name}"\r\nContent-Type: application/octet-stream` : '';
-    return `--${boundary}\r\nContent-Disposition: form-data; name="${name}"${file}\r\n\r\n${value}\r\n`;
+  const sections = Object.entries(parts).flatMap(([name, text]) => {
+    const value = inputs.fillBytes(text);
+    const file = inputs.isFile(text) ? `; filename="${name}"\r\nContent-Type: application/octet-stream` : '';
+    const head = `--${boundary}\r\nContent-Disposition: form-data; name="${name}"${file}\r\n\r\n`;
+    return value === undefined ? [] : [Buffer.from(head), value, Buffer.from('\r\n')];
   });
-  return { body: Buffer.from(`${sections.join('')}--${boundary}--\r\n`), type: `multipart/form-data; boundary=${boundary}` };
+  return { body: Buffer.concat([...sections, Buffer.from(`--${boundary}--\r\n`)]), type: `multipart/form-data; boundary=${boundary}` };
 }
 
 function unsendable(message: string): Fault {
@@ -154,10 +161,10 @@ function asBehind(request: HttpRequest, { entry, containers }: CallTarget, varia
   return { ...request, headers: { ...request.headers, ...headers } };
 }
 
-function httpAnswer({ status, headers, text, json }: HttpAnswer, call: ComponentCall): Answer {
+function httpAnswer({ status, headers, body, whole, json }: HttpAnswer, call: ComponentCall): Answer {
   const expected = call.http?.expect;
   const ok = expected === undefined || expected.includes(status);
-  return { ok, status, headers, text, json, failure: ok ? '' : unexpected(status, expected ?? []) };
+  return { ok, status, headers, body, whole, text: textOf(body), json, failure: ok ? '' : unexpected(status, expected ?? []) };
 }
 
 function unexpected(status: number, expected: readonly number[]): string {
@@ -167,7 +174,10 @@ function unexpected(status: number, expected: readonly number[]): string {
   return `The component responded with status ${status}, not ${expected.join(' or ')}.`;
 }
 
-async function callExec({ target, call, inputs, signal, grant }: Making, exec: NonNullable<ComponentCall['exec']>): Promise<Answer> {
+async function callExec(
+  { target, call, inputs, signal, grant, limitBytes, heard }: Making,
+  exec: NonNullable<ComponentCall['exec']>,
+): Promise<Answer> {
   if (!target.execAllowed) return failed('Programs in containers cannot be run in read-only mode.');
   const container = running(target, exec.service);
   if (typeof container === 'string') return failed(container);
@@ -177,14 +187,14 @@ async function callExec({ target, call, inputs, signal, grant }: Making, exec: N
       return failed(`The secret ${input} would be visible in the process arguments.`);
   }
   const argv = inputs.fillArgv(exec.argv);
-  const stdin = exec.stdin === undefined ? undefined : inputs.fill(exec.stdin);
+  const stdin = exec.stdin === undefined ? undefined : inputs.fillBytes(exec.stdin);
+  const options = { limitBytes, heard, user: exec.user };
   const result =
     grant && (!call.reads || stdin !== undefined)
-      ? await target.engine.writer(grant).exec(container.id, argv, stdin === undefined ? {} : { stdin: Buffer.from(stdin) })
-      : await target.engine.execReading(container.id, argv, { signal, limitBytes: bodyLimitBytes });
-  const text = textOf(result.stdout.length > 0 ? result.stdout : result.stderr);
-  const whole = !result.cut && result.stdout.length <= bodyLimitBytes;
-  const answer = { status: result.exitCode, headers: {}, text, json: whole ? parsedJson(textOf(result.stdout)) : undefined };
+      ? await target.engine.writer(grant).exec(container.id, argv, { ...options, stdin })
+      : await target.engine.execReading(container.id, argv, { ...options, signal });
+  const body = result.stdout.length > 0 ? result.stdout : result.stderr;
+  const answer = { status: result.exitCode, headers: {}, ...bodyOf(body, !result.cut && result.stdout.length <= limitBytes) };
   if (result.exitCode === 126 || result.exitCode === 127)
     return { ...answer, ok: false, failure: `Cannot run ${argv[0]} in the container of ${exec.service}.` };
   return { ...answer, ok: true, failure: '' };
@@ -214,15 +224,14 @@ async function callTcp({ target, signal }: Making, port: string): Promise<Answer
   }
 }
 
-async function callFile({ target, inputs, signal }: Making, file: NonNullable<ComponentCall['file']>): Promise<Answer> {
+async function callFile({ target, inputs, signal, limitBytes }: Making, file: NonNullable<ComponentCall['file']>): Promise<Answer> {
   const container = running(target, file.service);
   if (typeof container === 'string') return failed(container);
   const path = inputs.fill(file.path) ?? file.path;
   // One byte beyond the limit shows whether this is everything.
-  const content = await target.engine.readFile(container.id, path, { signal, limitBytes: bodyLimitBytes + 1 });
+  const content = await target.engine.readFile(container.id, path, { signal, limitBytes: limitBytes + 1 });
   if (content === undefined) return failed(`${path} does not exist in the container of ${file.service}.`);
-  const text = textOf(content);
-  return { ok: true, status: 0, headers: {}, text, json: content.length <= bodyLimitBytes ? parsedJson(text) : undefined, failure: '' };
+  return { ok: true, status: 0, headers: {}, ...bodyOf(content.subarray(0, limitBytes), content.length <= limitBytes), failure: '' };
 }
 
 async function callEngine({ target, signal }: Making, service: string): Promise<Answer> {
@@ -235,7 +244,7 @@ async function callEngine({ target, signal }: Making, service: string): Promise<
   const aheadMs = target.host.link ? ((await target.host.facts(signal)).clockAheadMs ?? 0) : 0;
   const uptime = state === 'running' && startedMs !== undefined ? Math.max(0, Math.floor((Date.now() + aheadMs - startedMs) / 1000)) : 0;
   const json = { state, health, exitCode, restarts: restartCount, env: Object.fromEntries(env), uptime, argv, devices };
-  return { ok: true, status: 0, headers: {}, text: '', json, failure: '' };
+  return { ...failed(''), ok: true, json };
 }
 
 function running({ containers }: CallTarget, service: string): ContainerDetail | string {
@@ -247,6 +256,10 @@ function textOf(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.byteLength, bodyLimitBytes)).toString('utf8');
 }
 
+function bodyOf(body: Uint8Array, whole: boolean): Pick<Answer, 'body' | 'whole' | 'text' | 'json'> {
+  return { body, whole, text: textOf(body), json: whole ? parsedJson(Buffer.from(body).toString('utf8')) : undefined };
+}
+
 function failed(failure: string): Answer {
-  return { ok: false, status: 0, json: undefined, text: '', headers: {}, failure };
+  return { ok: false, status: 0, json: undefined, text: '', body: new Uint8Array(), whole: true, headers: {}, failure };
 }

@@ -15,6 +15,11 @@ export function* checkExpressions(draft: Draft): Generator<RuleFinding> {
       yield* checkTemplate(draft, [...path, 'detail'], state.detail, 'probe', asked);
     }
   }
+  for (const [name, { gives = {}, error }] of Object.entries(component.calls)) {
+    for (const [input, source] of Object.entries(gives))
+      yield* checkExpression(draft, ['calls', name, 'gives', input], source, 'probe', new Set(), 'any');
+    if (error !== undefined) yield* checkExpression(draft, ['calls', name, 'error'], error, 'probe', new Set(), 'any');
+  }
   for (const [index, check] of component.checks.entries()) {
     const asked = new Set(check.calls);
     yield* checkExpression(draft, ['checks', index, 'when'], check.when, 'check', asked, 'bool');

@@ -142,9 +142,9 @@ async function loadComponent(
         problems.push(schemaProblem(file, issue, componentDocument));
       return { problems };
     }
-    const { component, unknown } = withOperationCommands(checked.data, (read?.compose.services.size ?? 0) > 1);
+    const { component, unknown } = withOperationCommands(checked.data);
     for (const { path, id, known } of unknown) {
-      const message = `{run ${id}}: no operation "${id}" runs a program inside a container.`;
+      const message = `{run ${id}}: there is no operation "${id}".`;
       const remedy = nameRemedy(id, known, 'Describe the command in words, or remove it.');
       problems.push(schemaProblem(file, { path, part: 'value', field: fieldText(path), message, remedy }, componentDocument));
     }

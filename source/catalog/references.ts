@@ -236,6 +236,9 @@ function* checkCalls({ component }: Draft): Generator<RuleFinding> {
   for (const [name, call] of Object.entries(component.calls)) {
     const path = ['calls', name];
     yield* checkInputs(path, call);
+    const received = Object.values(component.calls).flatMap(({ inputs }) => Object.keys(inputs).filter((input) => inputs[input]?.secret));
+    for (const given of Object.keys(call.gives ?? {}))
+      if (!received.includes(given)) yield unknown([...path, 'gives', given], 'secret input', given, received);
     if (call.http) {
       const bodies = (['json', 'form', 'multipart', 'text'] as const).filter((kind) => call.http?.[kind] !== undefined);
       const message = `A request can have only one body, not ${bodies.join(' and ')}.`;

@@ -73,6 +73,9 @@ const field = z.strictObject({
   env: variable.optional(),
 });
 
+/** CEL. Variables: see `calls/conditions.ts`. */
+const condition = z.string().min(1);
+
 const input = z.strictObject({
   type: z.enum(fieldTypes),
   description: z.string(),
@@ -105,8 +108,12 @@ const call = z
     limit: lasting('ms|s|m', '10s').default('3s'),
     keep: lasting('s|m|h', '30s').default('0s'),
     inputs: z.record(z.string(), input).default({}),
+    gives: z.record(z.string(), z.string()).optional(),
+    error: condition.optional(),
     http: http.optional(),
-    exec: z.strictObject({ service: z.string(), argv: z.array(z.string()).min(1), stdin: z.string().optional() }).optional(),
+    exec: z
+      .strictObject({ service: z.string(), user: z.string().optional(), argv: z.array(z.string()).min(1), stdin: z.string().optional() })
+      .optional(),
     tcp: z.strictObject({ port: z.string() }).optional(),
     file: z.strictObject({ service: z.string(), path: z.string().startsWith('/') }).optional(),
     engine: z.strictObject({ service: z.string() }).optional(),
@@ -118,8 +125,6 @@ const call = z
     message: 'a call must have exactly one of http, exec, tcp, file and engine',
   });
 
-/** CEL. Variables: see `calls/conditions.ts`. */
-const condition = z.string().min(1);
 /** Text in which `{CEL}` is replaced by its value. */
 const template = z.string();
 const severity = z.enum(['ok', 'busy', 'warning', 'error', 'off']);

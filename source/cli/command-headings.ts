@@ -1,10 +1,11 @@
 /** The headings of the help with their verbs, in its order. */
 const sections: readonly (readonly [heading: string, ...verbs: string[]])[] = [
-  ['Status and logs:', 'status ports logs catalog chain df flows'],
+  ['Status and logs:', 'status doctor ports logs catalog chain df flows'],
   [
     'Components:',
     'deploy edit config update upgrade rollback tasks recover',
     'up start stop restart pause unpause remove shell exec cp tunnel webhook compose prune',
+    'ops op login logout',
   ],
   ['Data, secrets, hosts:', 'backup restore objects secrets hosts audit'],
   ['Secrets manager:', 'init unseal seal vault'],

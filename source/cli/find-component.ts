@@ -104,7 +104,9 @@ export function deployedAs(entry: CatalogEntry, engineName: string, { components
 
 /** Throws `usage.component` without a name, and `usage.words` where there are too many words. */
 export function subjectOf(flow: Flow, words: readonly string[]): { name: string; words: readonly string[] } {
-  const { name, words: rest } = flow.subject?.(words) ?? { name: words[0], words: words.slice(1) };
+  // A command that only reads may be about all components.
+  const all = flow.all && flow.right === 'read' ? 'all' : undefined;
+  const { name = all, words: rest } = flow.subject?.(words) ?? { name: words[0], words: words.slice(1) };
   if (name === undefined || name === '') {
     const usage = [`quarterdeck ${flow.verb} COMPONENT${flow.all ? '|all' : ''}`, flow.usage].filter(Boolean).join(' ');
     const remedy = `Usage: ${usage}. List the components: quarterdeck ${flow.about === 'catalog' ? 'catalog list' : 'status'}`;

@@ -16,7 +16,7 @@ import type { ReviewDialog } from './screens/review/dialog.ts';
 import type { TextField } from './text-field.ts';
 
 /** Targets of a typed filter. `inspect` is a search: it jumps instead of hiding. */
-export type FilterTarget = 'components' | 'ports' | 'logs' | 'fields' | 'inspect' | ListScreenId;
+export type FilterTarget = 'components' | 'ports' | 'logs' | 'fields' | 'operations' | 'inspect' | ListScreenId;
 
 export type Dialog =
   | { kind: 'question'; question: Question; field: TextField; cursor: number; picked: ReadonlySet<string>; problem: string | undefined }
@@ -78,7 +78,7 @@ const ownState = {
   services: {} as Readonly<Record<string, string>>,
   /** The filter being typed, and its previous text. `time` is a time in the log to jump to; `problem` says why it is invalid. */
   editing: undefined as { target: FilterTarget | 'time'; field: TextField; before: string; problem?: string } | undefined,
-  scroll: { overview: 0, logs: 0, ports: 0, fields: 0, inspect: 0 } as Readonly<Record<DetailTab, number>>,
+  scroll: { overview: 0, logs: 0, ports: 0, fields: 0, operations: 0, inspect: 0 } as Readonly<Record<DetailTab, number>>,
   /** Keys of the components marked in the list: their logs are merged. */
   marked: new Set() as ReadonlySet<string>,
   logScope: 'component' as LogScope,
@@ -98,7 +98,15 @@ export const firstScroll = ownState.scroll;
 export function firstState(): InterfaceState {
   const ofScreens = Object.fromEntries(screens.flatMap(({ id, state }) => (state === undefined ? [] : [[id, state]])));
   const filtered = Object.fromEntries(screens.flatMap((screen) => ('filtered' in screen ? [[screen.id, '']] : [])));
-  const filters = { components: '', ports: '', logs: '', fields: '', inspect: '', ...(filtered as Record<ListScreenId, string>) };
+  const filters = {
+    components: '',
+    ports: '',
+    logs: '',
+    fields: '',
+    operations: '',
+    inspect: '',
+    ...(filtered as Record<ListScreenId, string>),
+  };
   return { ...(ofScreens as ScreenStates), ...ownState, filters };
 }
 

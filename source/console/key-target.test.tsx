@@ -53,7 +53,7 @@ const engines: readonly { where: string; start: Partial<InterfaceState>; target:
 ];
 
 function filtersWith(ports: string): InterfaceState['filters'] {
-  return { components: '', ports, logs: '', fields: '', inspect: '', prevention: '', triage: '', catalog: '' };
+  return { components: '', ports, logs: '', fields: '', operations: '', inspect: '', prevention: '', triage: '', catalog: '' };
 }
 
 /** Returns an app in which every flow is available for a running component that was deployed from here. */

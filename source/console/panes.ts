@@ -4,7 +4,7 @@ import type { ScreenId } from './screens/list.ts';
 export const paneIds = ['components', 'detail', 'ports', 'logs'] as const satisfies readonly ScreenId[];
 export type PaneId = (typeof paneIds)[number];
 
-export const detailTabs = ['overview', 'logs', 'ports', 'fields', 'inspect'] as const;
+export const detailTabs = ['overview', 'logs', 'ports', 'fields', 'operations', 'inspect'] as const;
 export type DetailTab = (typeof detailTabs)[number];
 
 export function paneCommand(pane: PaneId): `pane-${number}` {

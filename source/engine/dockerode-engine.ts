@@ -6,7 +6,7 @@ import { fileFrom, openArchive } from './archive.ts';
 import { type InspectedContainer, inspectedDetail, type LibpodInspected } from './container-detail.ts';
 import { type LibpodContainer, type ListedContainer, listedFacts } from './container-facts.ts';
 import { dockerDiskUsage, type LibpodDiskUsage, podmanDiskUsage, type RawDiskUsage } from './disk-usage.ts';
-import type { ContainerFacts, Engine, EngineAddress, EngineFacts, EngineKind, LogOptions } from './engine.ts';
+import type { ContainerFacts, Engine, EngineAddress, EngineFacts, EngineKind, ExecOptions, LogOptions } from './engine.ts';
 import { brokenFault, refusalFault, senselessFault, unlessMissing } from './engine-faults.ts';
 import { EngineLink } from './engine-link.ts';
 import { engineEvent } from './events.ts';
@@ -296,9 +296,9 @@ class DockerodeEngine implements Engine {
     );
   }
 
-  async execReading(id: string, argv: readonly string[], { signal, limitBytes }: { signal: AbortSignal; limitBytes?: number }) {
-    await this.#ready(signal);
-    return execIn(this.#link, id, { argv, signal, limitBytes });
+  async execReading(id: string, argv: readonly string[], options: ExecOptions & { signal: AbortSignal }) {
+    await this.#ready(options.signal);
+    return execIn(this.#link, id, { argv, ...options });
   }
 
   async readFile(id: string, path: string, options: { signal: AbortSignal; limitBytes?: number }): Promise<Uint8Array | undefined> {

@@ -156,6 +156,14 @@ export interface TerminalSession {
 }
 
 /** Streamed, so that output and input may be larger than memory. */
+export interface ExecOptions {
+  /** Name or id, as the container knows it; by default the user of its image. */
+  user?: string | undefined;
+  limitBytes?: number;
+  /** Called with each part of the output as it arrives. */
+  heard?: ((bytes: Uint8Array) => void) | undefined;
+}
+
 export interface ExecStream {
   /** The caller must end it. */
   stdin: Writable | undefined;
@@ -205,8 +213,13 @@ export interface EngineWriter {
   pause(id: string): Promise<void>;
   unpause(id: string): Promise<void>;
   remove(id: string, options: { force: boolean; volumes: boolean }): Promise<void>;
-  openTerminal(id: string, argv: readonly string[], size: { columns: number; rows: number }): Promise<TerminalSession>;
-  exec(id: string, argv: readonly string[], options?: { stdin?: Uint8Array }): Promise<ExecResult>;
+  openTerminal(
+    id: string,
+    argv: readonly string[],
+    size: { columns: number; rows: number },
+    options?: Pick<ExecOptions, 'user'>,
+  ): Promise<TerminalSession>;
+  exec(id: string, argv: readonly string[], options?: ExecOptions & { stdin?: Uint8Array | undefined }): Promise<ExecResult>;
   /** Like `exec`, for large output or input: ends with the grant. */
   execStream(id: string, argv: readonly string[], options?: { input?: boolean }): Promise<ExecStream>;
   /** A waiting container, as root and without a network, in which programs can be run. The caller must close it. */
@@ -244,7 +257,7 @@ export interface Engine {
   volumes(signal: AbortSignal): Promise<VolumeFacts[]>;
   diskUsage(signal: AbortSignal): Promise<DiskUsage>;
   /** For commands declared as read-only: a component.yaml's probe. Not available in read-only mode (R32). */
-  execReading(id: string, argv: readonly string[], options: { signal: AbortSignal; limitBytes?: number }): Promise<ExecResult>;
+  execReading(id: string, argv: readonly string[], options: ExecOptions & { signal: AbortSignal }): Promise<ExecResult>;
   readFile(id: string, path: string, options: { signal: AbortSignal; limitBytes?: number }): Promise<Uint8Array | undefined>;
   getArchive(id: string, path: string, signal: AbortSignal): Promise<NodeJS.ReadableStream>;
   writer(grant: Grant): EngineWriter;

@@ -4,7 +4,7 @@ import { Fault } from '../faults/fault.ts';
 import type { Grant } from '../grants/grant.ts';
 import { Output } from '../hosts/program-output.ts';
 import { cleanLine } from '../text/clean.ts';
-import type { ExecResult, TerminalSession } from './engine.ts';
+import type { ExecOptions, ExecResult, TerminalSession } from './engine.ts';
 import { acknowledged } from './engine-faults.ts';
 import type { EngineLink } from './engine-link.ts';
 import { FrameSplitter } from './frames.ts';
@@ -16,24 +16,23 @@ const settleStepMs = 25;
 
 type TerminalSize = Record<'columns' | 'rows', number>;
 
-interface ExecPlan {
+interface ExecPlan extends ExecOptions {
   argv: readonly string[];
   signal: AbortSignal;
-  limitBytes?: number;
-  stdin?: Uint8Array;
+  stdin?: Uint8Array | undefined;
 }
 
 /** Engines cannot end a program: it runs on when the signal ends the wait. Throws `engine.noContainer`, `.conflict` or `.execFailed`. */
 export async function execIn(link: EngineLink, id: string, plan: ExecPlan): Promise<ExecResult> {
-  const { argv, signal, limitBytes = defaultLimitBytes, stdin } = plan;
+  const { argv, signal, limitBytes = defaultLimitBytes, stdin, user, heard } = plan;
   return link.limited(signal, undefined, async (abortSignal) => {
-    const { exec, stream } = await startExec(link, id, { argv, input: stdin !== undefined }, abortSignal);
+    const { exec, stream } = await startExec(link, id, { argv, input: stdin !== undefined, user }, abortSignal);
     if (stdin) {
       // A program that does not read all of its input closes it: its exit code counts.
       stream.on('error', () => undefined);
       stream.end(Buffer.from(stdin));
     }
-    const { stdout, stderr } = await collected(stream, limitBytes);
+    const { stdout, stderr } = await collected(stream, limitBytes, heard);
     const exitCode = await exitCodeOf(exec, abortSignal);
     const said = Buffer.concat([stdout.bytes(), stderr.bytes()]).toString('utf8');
     refuseUnlessRun(argv, exitCode, said);
@@ -45,12 +44,13 @@ export async function execIn(link: EngineLink, id: string, plan: ExecPlan): Prom
 async function startExec(
   link: EngineLink,
   id: string,
-  { argv, input, size }: { argv: readonly string[]; input: boolean; size?: TerminalSize },
+  { argv, input, size, user }: { argv: readonly string[]; input: boolean; size?: TerminalSize; user?: string | undefined },
   opening: AbortSignal,
   lasting = opening,
 ): Promise<{ exec: Docker.Exec; stream: Duplex }> {
   const exec = await link.docker.getContainer(encodeURIComponent(id)).exec({
     ...{ Cmd: [...argv], AttachStdin: input, AttachStdout: true, AttachStderr: true, abortSignal: opening },
+    ...(user !== undefined && { User: user }),
     // From API 1.42 on the terminal has its size from the start; older engines ignore it.
     ...(size && { Tty: true, ConsoleSize: [size.rows, size.columns] }),
   } as Docker.ExecCreateOptions);
@@ -66,13 +66,17 @@ function refuseUnlessRun(argv: readonly string[], exitCode: number, said: string
   throw new Fault('engine.execFailed', message, 'Check that the image contains this program.');
 }
 
-async function collected(stream: Readable, limitBytes: number): Promise<{ stdout: Output; stderr: Output }> {
+async function collected(stream: Readable, limitBytes: number, heard: ExecOptions['heard']): Promise<{ stdout: Output; stderr: Output }> {
   const stdout = new Output(limitBytes);
   const stderr = new Output(limitBytes);
   const frames = new FrameSplitter();
   for await (const chunk of stream as AsyncIterable<Buffer>) {
     // Copied: a slice would keep the whole chunk in memory.
-    frames.push(chunk, (part) => (part.stream === 'stderr' || part.stream === 'engine' ? stderr : stdout).add(Buffer.from(part.bytes)));
+    frames.push(chunk, (part) => {
+      const bytes = Buffer.from(part.bytes);
+      heard?.(bytes);
+      (part.stream === 'stderr' || part.stream === 'engine' ? stderr : stdout).add(bytes);
+    });
   }
   return { stdout, stderr };
 }
@@ -141,10 +145,12 @@ const resizeStepMs = 50;
 const requestLimitMs = 10_000;
 
 /** It ends with the grant and cannot outlive the action. */
-export async function openTerminalIn(link: EngineLink, id: string, argv: readonly string[], size: TerminalSize, grant: Grant) {
+type TerminalPlan = Pick<ExecPlan, 'argv' | 'user'> & { size: TerminalSize };
+
+export async function openTerminalIn(link: EngineLink, id: string, plan: TerminalPlan, grant: Grant) {
   const { signal } = grant;
   const { exec, stream } = await link.limited(signal, requestLimitMs, (opening) =>
-    startExec(link, id, { argv, input: true, size }, opening, signal),
+    startExec(link, id, { ...plan, input: true }, opening, signal),
   );
 
   const closed = new Promise<void>((resolve) => {
@@ -176,6 +182,6 @@ export async function openTerminalIn(link: EngineLink, id: string, argv: readonl
     },
   };
   // Not every engine uses the size at creation; a program that has already ended needs none.
-  await session.resize(size.columns, size.rows).catch(() => signal.throwIfAborted());
+  await session.resize(plan.size.columns, plan.size.rows).catch(() => signal.throwIfAborted());
   return session;
 }

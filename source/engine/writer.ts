@@ -63,8 +63,8 @@ export function engineWriter(link: EngineLink, grant: Grant, ready: (signal: Abo
     pause: (id) => change((abortSignal) => container(id).pause({ abortSignal })),
     unpause: (id) => change((abortSignal) => container(id).unpause({ abortSignal })),
     remove: (id, { force, volumes }) => change((abortSignal) => container(id).remove({ force, v: volumes, abortSignal })),
-    openTerminal: (id, argv, size) => ready(signal).then(() => openTerminalIn(link, id, argv, size, grant)),
-    exec: (id, argv, { stdin } = {}) => ready(signal).then(() => execIn(link, id, { argv, stdin, signal })),
+    openTerminal: (id, argv, size, options) => ready(signal).then(() => openTerminalIn(link, id, { argv, size, ...options }, grant)),
+    exec: (id, argv, options = {}) => ready(signal).then(() => execIn(link, id, { argv, signal, ...options })),
     execStream: (id, argv, { input = false } = {}) => ready(signal).then(() => execStreamIn(link, id, argv, grant, input)),
     openBeside: (plan) => ready(signal).then(() => openBesideIn(link, plan, grant)),
     putArchive: (id, folder, archive) =>

@@ -2,7 +2,7 @@ import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vi
 import { catalogEntry, containerDetail } from '../../test/doubles/container-facts.ts';
 import { EngineDouble } from '../../test/doubles/engine-double.ts';
 import { hostDouble } from '../../test/doubles/live-engine.ts';
-import type { CallAnswer, CallRequest, CallTarget } from '../calls/call.ts';
+import type { CallAnswer, CallRequest, CallTarget, WholeCallAnswer } from '../calls/call.ts';
 import type { ComponentCall } from '../catalog/schema.ts';
 import { type ProbeTarget, ProbeWatch, probeLimits } from './probe-watch.ts';
 
@@ -12,10 +12,21 @@ const asked: string[] = [];
 
 vi.mock(import('../calls/run-call.ts'), async (original) => ({
   ...(await original()),
-  runCall: async ({ entry }: CallTarget, request: CallRequest): Promise<CallAnswer> => {
+  runCall: async ({ entry }: CallTarget, request: CallRequest): Promise<WholeCallAnswer> => {
     asked.push(entry.id);
     const answer = await answers.get(entry.id)?.(request);
-    return { ok: true, status: 200, json: undefined, text: '', headers: {}, failure: '', tookMs: 1, ...answer };
+    return {
+      ok: true,
+      status: 200,
+      json: undefined,
+      text: '',
+      headers: {},
+      failure: '',
+      tookMs: 1,
+      body: new Uint8Array(),
+      whole: true,
+      ...answer,
+    };
   },
 }));
 

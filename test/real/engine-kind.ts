@@ -17,6 +17,29 @@ export function testEngine(kind: RealEngineKind): void {
       const version = async () => (JSON.parse((await ask(real, '/version')).body) as { Version: string }).Version;
       describeContract('engine', { name: 'Docker', version }, () => engineContract(kind, real));
     } else engineContract(kind, real);
+
+    test('runs a program as another user, and its output is heard as it comes', async () => {
+      const post = (path: string, body?: object) =>
+        ask(real, path, {
+          method: 'POST',
+          ...(body && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+        });
+      const created = await post('/containers/create', { Image: 'busybox:latest', Cmd: ['sleep', '600'] });
+      const { Id: id } = JSON.parse(created.body) as { Id: string };
+      const engine = openEngine({ url: real.url, origin: 'test' }, host);
+      try {
+        await post(`/containers/${id}/start`);
+        const heard: string[] = [];
+        const told = (bytes: Uint8Array) => void heard.push(Buffer.from(bytes).toString());
+        const script = ['sh', '-c', 'id -u; sleep 0.2; echo later'];
+        const { stdout } = await engine.execReading(id, script, { signal: signal(), user: '65534', heard: told });
+        expect(Buffer.from(stdout).toString()).toBe('65534\nlater\n');
+        expect(heard).toEqual(['65534\n', 'later\n']);
+      } finally {
+        engine.close();
+        await ask(real, `/containers/${id}?force=1`, { method: 'DELETE' });
+      }
+    });
   });
 
   describePrivate(kind, 'an engine that dies', () => {

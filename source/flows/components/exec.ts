@@ -4,6 +4,7 @@ import { countText } from '../../text/quantities.ts';
 import { quotedWord } from '../../text/quoted-word.ts';
 import { EngineScope } from '../engine-scope.ts';
 import type { Procedure } from '../flow.ts';
+import { optionOf } from '../flow-options.ts';
 import { runInTerminal } from './inner-terminal.ts';
 import { componentOf, oneTarget } from './service-targets.ts';
 
@@ -21,6 +22,7 @@ export const exec: Procedure = async (session, input, context) => {
   const { id, name } = await oneTarget(new EngineScope(session, context, input.engineName), input, { running: true });
   if (session.dryRun) session.show({ kind: 'text', text: `In ${name}: ${argv.map(quotedWord).join(' ')}` });
   const count = argv.length - 1;
+  const user = optionOf(input, 'user');
   const act = {
     id: 'exec',
     right: 'operate' as const,
@@ -32,7 +34,7 @@ export const exec: Procedure = async (session, input, context) => {
     const end = await session.act({
       ...act,
       limitMs: Number.POSITIVE_INFINITY,
-      run: (grant) => session.lend((terminal) => runInTerminal(engine.writer(grant), id, argv, terminal, grant.signal)),
+      run: (grant) => session.lend((terminal) => runInTerminal(engine.writer(grant), id, argv, terminal, { signal: grant.signal, user })),
       failure: (end) => (end.left ? undefined : exitFailure(end)),
     });
     if (end === undefined) return { message: 'Dry run: nothing was run.' };
@@ -43,7 +45,7 @@ export const exec: Procedure = async (session, input, context) => {
   const result = await session.act({
     ...act,
     limitMs,
-    run: (grant) => engine.writer(grant).exec(id, argv, { stdin: input.stdin }),
+    run: (grant) => engine.writer(grant).exec(id, argv, { stdin: input.stdin, user }),
     failure: exitFailure,
   });
   if (result === undefined) return { message: 'Dry run: nothing was run.' };
@@ -105,7 +107,10 @@ export const shell: Procedure = async (session, input, context) => {
     request: `exec in ${name}, with a terminal: sh`,
     confirmOnProduction: true,
     limitMs: Number.POSITIVE_INFINITY,
-    run: (grant) => session.lend((terminal) => runInTerminal(engine.writer(grant), id, shellArgv, terminal, grant.signal)),
+    run: (grant) =>
+      session.lend((terminal) =>
+        runInTerminal(engine.writer(grant), id, shellArgv, terminal, { signal: grant.signal, user: optionOf(input, 'user') }),
+      ),
     failure: (ended) => (!ended.left && cannotRun.has(ended.exitCode) ? exitFailure(ended) : undefined),
   });
   if (end === undefined) return { message: 'Dry run: no shell was opened.' };

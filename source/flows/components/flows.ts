@@ -6,6 +6,8 @@ import { hasContainer, isDown, isPaused, isUp } from './service-targets.ts';
 
 const common = { right: 'operate', about: 'component' } as const;
 
+const userFlag = { user: { meaning: 'run the program as this user, instead of the user of the image', value: 'USER' } } as const;
+
 const lifecycle = lazyFlows(common, [
   {
     verb: 'start',
@@ -71,7 +73,7 @@ const lifecycle = lazyFlows(common, [
     title: 'Open a shell in a container',
     summary:
       'Opens a terminal in a running container: bash if available, otherwise sh. Press Ctrl-] three times to detach and leave programs running.',
-    flags: serviceFlag,
+    flags: { ...serviceFlag, ...userFlag },
     offered: (component) => component.services.some(isUp),
     load: async () => (await import('./exec.ts')).shell,
   },
@@ -83,6 +85,7 @@ const lifecycle = lazyFlows(common, [
     usage: '-- PROGRAM [ARGUMENT...]',
     flags: {
       ...serviceFlag,
+      ...userFlag,
       stdin: { meaning: 'pass standard input to the program, up to 64 MB' },
       tty: { meaning: 'attach the terminal, for interactive programs' },
     },
@@ -92,6 +95,15 @@ const lifecycle = lazyFlows(common, [
 ]);
 
 const others = lazyFlows(common, [
+  {
+    verb: 'doctor',
+    title: 'List all problems',
+    summary:
+      'Lists everything that is wrong with a component or a host, worst first, each with its remedy: states, findings, open setup tasks, due backups, port conflicts, clocks. Exits with 1 if there are errors or warnings. Does not check for updates.',
+    right: 'read',
+    all: true,
+    load: async () => (await import('./doctor.ts')).doctor,
+  },
   {
     verb: 'df',
     title: 'Show disk usage',

@@ -15,9 +15,9 @@ export async function runInTerminal(
   id: string,
   argv: readonly string[],
   { input, output }: TerminalLoan,
-  signal: AbortSignal,
+  { signal, user }: { signal: AbortSignal; user?: string | undefined },
 ): Promise<TerminalEnd> {
-  const inner = await writer.openTerminal(id, argv, sizeOf(output));
+  const inner = await writer.openTerminal(id, argv, sizeOf(output), { user });
   const modes = new ModeWatch();
   const wasRaw = input.isRaw;
   const left = Promise.withResolvers<'left'>();

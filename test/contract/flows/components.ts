@@ -83,6 +83,7 @@ export const componentFlows: Family<Engine> = {
       end: (engine) => readFile(engine.file('out'), 'utf8').catch(() => 'missing'),
     },
     { flow: 'df', component: '', acts: [] },
+    { flow: 'doctor', acts: [] },
     {
       flow: 'prune',
       component: '',

@@ -5,6 +5,7 @@ import { componentFlows } from './components.ts';
 import { crowdsecFlows } from './crowdsec.ts';
 import { deskFlows } from './desk.ts';
 import { meshFlows } from './mesh.ts';
+import { operationFlows } from './operations.ts';
 import { practiceFlows } from './practice.ts';
 import { ssoFlows } from './sso.ts';
 import { vaultFlows } from './vault.ts';
@@ -52,7 +53,7 @@ function each(where: string, ids: readonly string[]): Record<string, string> {
 
 test('every flow of the registry has a row, or it is said why not', () => {
   const changes = changeFlows('edit', 'update', 'rollback');
-  const families = [changes, componentFlows, crowdsecFlows, deskFlows, meshFlows, practiceFlows, ssoFlows, vaultFlows];
+  const families = [changes, componentFlows, crowdsecFlows, deskFlows, meshFlows, operationFlows, practiceFlows, ssoFlows, vaultFlows];
   const rows = families.flatMap((family) => family.rows.map(({ flow }) => flow));
   const ids = flows.map(({ id }) => id);
   expect(ids.filter((id) => !rows.includes(id) && elsewhere[id] === undefined)).toEqual([]);

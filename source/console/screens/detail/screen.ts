@@ -3,6 +3,7 @@ import { cleanLine } from '../../../text/clean.ts';
 import { countText } from '../../../text/quantities.ts';
 import { filterText } from '../../filter-text.ts';
 import { useStats } from '../../hooks/use-stores.ts';
+import { flowOf } from '../../offers.ts';
 import { detailTabs } from '../../panes.ts';
 import { noPage, type Screen, scrolledTo, type View } from '../../screen.ts';
 import { inLogs, selectedComponent, serviceShown } from '../../selection.ts';
@@ -15,16 +16,25 @@ import { describeLog, drawLog, logReads, useLog } from '../logs/shown-log.ts';
 import { componentPortsLines } from '../ports/lines.ts';
 import { fieldsLines } from './fields-lines.ts';
 import { inspectLine, inspectRows, inspectText, matchRows, watchInspection } from './inspection.ts';
+import { operationsLines } from './operations-lines.ts';
 import { overviewLines } from './overview-lines.ts';
 
 const keys = [
   { id: 'next-tab', keys: ['l', 'right'], title: 'Next tab' },
   { id: 'previous-tab', keys: ['h', 'left'], title: 'Previous tab' },
+  { id: 'run-operation', keys: ['enter'], title: 'In Operations: run one' },
   { id: 'next-match', keys: ['n'], title: 'Next search match' },
   { id: 'previous-match', keys: ['N'], title: 'Previous search match' },
 ] as const;
 
-const titles = { overview: 'Overview', logs: 'Logs', ports: 'Ports', fields: 'Fields', inspect: 'Inspect' } as const;
+const titles = {
+  overview: 'Overview',
+  logs: 'Logs',
+  ports: 'Ports',
+  fields: 'Fields',
+  operations: 'Operations',
+  inspect: 'Inspect',
+} as const;
 
 function tabLine(theme: Theme, current: keyof typeof titles, focused: boolean): string {
   const tabs = detailTabs.map((tab) => {
@@ -89,6 +99,7 @@ export const detail: Screen<'detail', (typeof keys)[number]['id']> = {
       if (tab === 'overview') return contentOf(overviewLines({ ...overviewOf(view, component), stats: app.fleet.stats(component.key) }));
       if (tab === 'ports') return contentOf(componentPortsLines(view, component, filter));
       if (tab === 'fields') return contentOf(fieldsLines({ theme, width, entry, detail: found, readOnly, filter }));
+      if (tab === 'operations') return contentOf(operationsLines({ theme, width, entry, filter }));
       if (tab === 'logs') return contentOf([]);
       if (inspection.state === 'asking') return say('Querying the engine.');
       if (inspection.state === 'failed') return say(`${inspection.message} ${inspection.remedy}`);
@@ -182,6 +193,10 @@ export const detail: Screen<'detail', (typeof keys)[number]['id']> = {
       actions: {
         'next-tab': () => commands.turnTab(1),
         'previous-tab': () => commands.turnTab(-1),
+        'run-operation': () => {
+          const flow = flowOf(app, 'op');
+          if (flow && store.get().tab === 'operations') commands.startFlow(flow);
+        },
         'next-match': () => scroll(nextMatch),
         'previous-match': () => scroll(previousMatch),
       },

@@ -61,6 +61,7 @@ const findItems = rememberedFor(
     const others = words.length > 0 ? snapshot.engines.filter((other) => other !== engineView && other.engine.reachable) : [];
     const items = [
       ...app.flows.flatMap((flow) => flowItem(flow, { app, keymap, component, host, query }, nameOf)),
+      ...(words.length > 0 ? operationItems(app, component, nameOf) : []),
       ...keymap.bindings.flatMap((binding) => (binding.find ? [keyItem(binding)] : [])),
       ...snapshot.components.map((other) => componentItem(other, nameOf)),
       ...snapshot.engines.map((engine) => engineItem(engine, snapshot)),
@@ -96,6 +97,23 @@ function flowItem(flow: Flow, { app, keymap, component, host, query }: Options, 
       },
     },
   ];
+}
+
+/** The operations that the catalog declares for the selected component, as if each were a flow. */
+function operationItems(app: QuarterdeckApp, component: ComponentView | undefined, nameOf: NameOf): PaletteItem[] {
+  const flow = app.flows.find(({ id }) => id === 'op');
+  const entry = component?.known ? app.catalog.get(component.entry ?? component.id) : undefined;
+  if (!flow || !component || !entry) return [];
+  return entry.operations
+    .filter(({ right, call }) => !entry.calls[call]?.gives && (right === 'read' || !app.options.readOnly))
+    .map(({ id, title, consequences }) => ({
+      kind: 'do',
+      title: `${title}: ${nameOf(component)}`,
+      words: `op ${component.id} ${id} ${component.product}`,
+      detail: consequences[0] ?? `Operation ${id} of ${component.product}`,
+      key: '',
+      choose: (commands) => commands.startFlow(flow, component, [id]),
+    }));
 }
 
 function keyItem({ id, title, keys }: KeyBinding): PaletteItem {

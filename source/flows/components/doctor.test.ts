@@ -1,0 +1,53 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { componentView } from '../../../test/doubles/fleet-double.ts';
+import { FlowFixture } from '../../../test/doubles/flow-fixture.ts';
+import type { ComponentView } from '../../fleet/model.ts';
+
+let fixture: FlowFixture;
+beforeEach(async () => {
+  fixture = await FlowFixture.open();
+});
+afterEach(() => fixture.close());
+
+const show = (...components: ComponentView[]) => {
+  fixture.fleet.current = { ...fixture.fleet.current, components };
+};
+const titles = () => fixture.operator.shown.flatMap((shown) => (shown.kind === 'item' ? [`${shown.state} ${shown.title}`] : []));
+
+test('what is wrong, worst first, with remedies, and 1 as exit code', async () => {
+  const finding = (level: 'error' | 'notice', check: string) => ({ level, check, message: `${check}.`, remedy: 'Change it.' });
+  show(
+    componentView('mail', { findings: [finding('notice', 'slow'), finding('error', 'open-relay')] }),
+    componentView('photos', {
+      state: { id: 'unhealthy', label: 'unhealthy', severity: 'error' },
+      detail: 'It responds with status 500.',
+      backup: { atMs: undefined },
+    }),
+    componentView('wiki', {
+      setupTasks: [{ id: 'admin', title: 'Change the default password', detail: '', done: false, by: 'hand', urgent: true }],
+    }),
+  );
+  const outcome = await fixture.run('doctor', undefined);
+  expect(titles()).toEqual([
+    'blocked mail: open-relay. Change it.',
+    'blocked photos: unhealthy. It responds with status 500. Show its log: quarterdeck logs photos',
+    'blocked wiki: To do: Change the default password. Until this is done, anyone with access to the port can log in.',
+    'warning photos: Backup: no backup. Back up: quarterdeck backup photos',
+    'skipped mail: slow. Change it.',
+  ]);
+  expect(outcome).toMatchObject({ message: 'Checked 3 components: 3 errors, 1 warning, 1 notice.', exitCode: 1 });
+});
+
+test('one component alone', async () => {
+  const bad = componentView('mail', { state: { id: 'failed', label: 'failed', severity: 'error' }, detail: '' });
+  const good = componentView('wiki');
+  show(bad, good);
+  expect(await fixture.run('doctor', good)).toMatchObject({ message: 'Checked 1 component: no problems found.', exitCode: 0 });
+  expect(titles()).toEqual([]);
+});
+
+test('text of others is cleaned', async () => {
+  show(componentView('mail', { findings: [{ level: 'error', check: 'x', message: 'red\u001b[31m\nline', remedy: '' }] }));
+  await fixture.run('doctor', undefined);
+  expect(titles()).toEqual(['blocked mail: red line']);
+});

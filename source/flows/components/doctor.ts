@@ -1,0 +1,116 @@
+import { missingComponents } from '../../fleet/missing-components.ts';
+import type { ComponentView, EngineView, FindingView, FleetSnapshot, PortView } from '../../fleet/model.ts';
+import { backupText, isBackupDue, setupTasksLeft } from '../../fleet/setup-tasks.ts';
+import { authority } from '../../text/authority.ts';
+import { cleanLine } from '../../text/clean.ts';
+import { clockDifferenceText, countText } from '../../text/quantities.ts';
+import type { Procedure } from '../flow.ts';
+
+type Level = FindingView['level'];
+
+interface Diagnosis {
+  level: Level;
+  /** Component, or host. */
+  about: string;
+  check: string;
+  message: string;
+  remedy: string;
+}
+
+const levels: readonly Level[] = ['error', 'warning', 'notice'];
+
+/** Everything that the fleet knows to be wrong, worst first. Ends with 1 if something is an error or a warning. */
+export const doctor: Procedure = async (session, input, { fleet }) => {
+  session.progress({ id: 'doctor', label: 'Querying the components' });
+  const snapshot = await fleet.settle(session.signal, { complete: true });
+  session.progress({ id: 'doctor', label: 'Queried the components', done: true });
+  const only = input.component?.key;
+  const here = snapshot.components.filter(({ host, key }) => host === input.engineName && (only === undefined || key === only));
+  const engine = snapshot.engines.find(({ name }) => name === input.engineName);
+  const found = [
+    ...(engine && only === undefined ? ofEngine(engine) : []),
+    ...here.flatMap((component) => ofComponent(component, snapshot, Date.now())),
+    ...snapshot.ports.filter(({ host, component }) => host === input.engineName && here.some(({ id }) => id === component)).flatMap(ofPort),
+  ].sort((one, other) => levels.indexOf(one.level) - levels.indexOf(other.level));
+  for (const { level, about, message, remedy } of found) {
+    const state = level === 'error' ? 'blocked' : level === 'warning' ? 'warning' : 'skipped';
+    session.show({ kind: 'item', id: `${about} ${message}`, title: `${about}: ${message} ${remedy}`.trim(), state });
+  }
+  const counts = levels.flatMap((level) => {
+    const count = found.filter((one) => one.level === level).length;
+    return count > 0 ? [countText(count, level)] : [];
+  });
+  const asked = `Checked ${countText(here.length, 'component')}`;
+  return {
+    message: counts.length > 0 ? `${asked}: ${counts.join(', ')}.` : `${asked}: no problems found.`,
+    data: { findings: found },
+    exitCode: found.some(({ level }) => level !== 'notice') ? 1 : 0,
+  };
+};
+
+function ofEngine({ name, link, engine, clockAheadMs }: EngineView): Diagnosis[] {
+  const about = cleanLine(name);
+  const clock = clockAheadMs === undefined ? [] : [`${clockDifferenceText(clockAheadMs)} ${clockAheadMs > 0 ? 'fast' : 'slow'}`];
+  return [
+    ...(engine.reachable
+      ? []
+      : [
+          {
+            ...{ level: 'error' as const, about, check: 'engine-unreachable' },
+            message: cleanLine(link.message ?? 'The engine does not respond.'),
+            remedy: cleanLine(link.remedy ?? ''),
+          },
+        ]),
+    ...clock.map((difference) => ({
+      ...{ level: 'warning' as const, about, check: 'clock-off', message: `Its clock is ${difference}.` },
+      remedy: 'Synchronise the clocks, for example with systemd-timesyncd or chrony.',
+    })),
+  ];
+}
+
+function ofComponent(component: ComponentView, { components }: FleetSnapshot, nowMs: number): Diagnosis[] {
+  const { id: about, state, detail, findings } = component;
+  const isMissing = missingComponents(components).includes(component);
+  const log = `Show its log: quarterdeck logs ${about}`;
+  const isBad = state.severity === 'error' || state.severity === 'warning';
+  const due = isBackupDue(component, nowMs);
+  return [
+    ...(isBad
+      ? [
+          {
+            ...{ level: state.severity as Level, about, check: `state-${state.id}` },
+            message: cleanLine(`${state.label}. ${detail}`).trim(),
+            remedy: isMissing ? `Start it: quarterdeck up ${about}` : log,
+          },
+        ]
+      : []),
+    ...findings.map(({ level, check, message, remedy }) => ({
+      ...{ level, about, check, message: cleanLine(message), remedy: cleanLine(remedy) },
+    })),
+    ...setupTasksLeft(component).map(({ id, title, urgent }) => ({
+      ...{ level: urgent ? ('error' as const) : ('notice' as const), about, check: `task-${id}` },
+      message: `To do: ${title.replace(/\.$/, '')}.`,
+      remedy: urgent ? 'Until this is done, anyone with access to the port can log in.' : '',
+    })),
+    ...(due
+      ? [
+          {
+            ...{ level: 'warning' as const, about, check: 'backup-due', message: `Backup: ${backupText(component, nowMs)}.` },
+            remedy: `Back up: quarterdeck backup ${about}`,
+          },
+        ]
+      : []),
+  ];
+}
+
+function ofPort({ component = '', address, port, protocol, conflictWith }: PortView): Diagnosis[] {
+  if (conflictWith.length === 0) return [];
+  const others = conflictWith.map(cleanLine).join(', ');
+  return [
+    {
+      ...{ level: 'error', about: component, check: 'port-conflict' },
+      message: `${authority({ host: cleanLine(address), port })}/${protocol} is also used by ${others}.`,
+      remedy: 'Show all ports: quarterdeck ports',
+    },
+  ];
+}

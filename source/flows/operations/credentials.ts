@@ -1,0 +1,77 @@
+import { evaluate } from '../../calls/conditions.ts';
+import type { CatalogEntry } from '../../catalog/catalog.ts';
+import { placeholdersIn } from '../../catalog/placeholders.ts';
+import type { ComponentCall } from '../../catalog/schema.ts';
+import { Fault } from '../../faults/fault.ts';
+import type { ComponentView } from '../../fleet/model.ts';
+import type { SecretName } from '../../secrets/secrets.ts';
+import type { Session } from '../../session/session.ts';
+import type { FlowContext } from '../flow.ts';
+
+export type Credentials = Readonly<Record<string, string>>;
+
+/** Beside the secrets of its deployment, which have no colon in their names. */
+export const credentialName = ({ host, id }: Pick<ComponentView, 'host' | 'id'>, input: string): SecretName =>
+  `${host}/${id}/login:${input}`;
+
+const accountInputs: ReadonlySet<string> = new Set(['user', 'username', 'email']);
+
+/** The inputs with which a call logs in: secrets, and the account beside them. */
+export function credentialInputs({ inputs, http }: ComponentCall): string[] {
+  const user = http?.basic ? placeholdersIn(http.basic.user) : [];
+  const names = Object.keys(inputs);
+  if (!names.some((name) => inputs[name]?.secret)) return [];
+  return names.filter((name) => inputs[name]?.secret || user.includes(name) || accountInputs.has(name));
+}
+
+/** Returns the call that gives a credential, such as a token for a password, if there is one. */
+export function signInFor({ calls }: CatalogEntry, input: string): [name: string, call: ComponentCall] | undefined {
+  return Object.entries(calls).find(([, { gives }]) => gives !== undefined && Object.hasOwn(gives, input));
+}
+
+/** Returns what `login` stored, or nothing if the secret store cannot be opened: the operator may know it. */
+export async function storedCredentials(
+  session: Session,
+  context: FlowContext,
+  component: ComponentView,
+  call: ComponentCall,
+): Promise<Record<string, string>> {
+  const names = credentialInputs(call);
+  const found: Record<string, string> = {};
+  if (names.length === 0) return found;
+  try {
+    const vault = await context.vault(session);
+    for (const name of names) {
+      const value =
+        (await vault.read(credentialName(component, name), session.signal)) ??
+        (await vault.read(`${component.host}/${component.id}/${name}`, session.signal));
+      if (value !== undefined) found[name] = value;
+    }
+  } catch (thrown) {
+    if (session.signal.aborted || !(thrown instanceof Fault) || thrown.kind === 'interrupted') throw thrown;
+  }
+  return found;
+}
+
+/** Returns the value of an expression about a response alone. */
+export function valueIn(source: string, answer: Parameters<typeof evaluate>[1]['answer']): unknown {
+  return evaluate(source, { ...noFacts, answer }).value;
+}
+
+const noFacts = { ageSeconds: 0, env: {}, fields: {}, ports: [], calls: {}, services: {} } as const;
+
+/** Returns the credentials in a response, by input. Throws `refused.login` if one is missing: a second factor, or a refusal with status 200. */
+export function givenBy(call: ComponentCall, answer: Parameters<typeof evaluate>[1]['answer'], component: string): Credentials {
+  return Object.fromEntries(
+    Object.entries(call.gives ?? {}).map(([input, source]) => {
+      const value = valueIn(source, answer);
+      if (typeof value === 'string' && value !== '') return [input, value];
+      const message = `${component} did not accept the login: its response contains no ${input}.`;
+      throw new Fault(
+        'refused.login',
+        message,
+        'Check the user name and the password. Accounts with a second factor need a token instead.',
+      );
+    }),
+  );
+}

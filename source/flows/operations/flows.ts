@@ -1,0 +1,43 @@
+import { type Flow, lazyFlows } from '../flow.ts';
+
+export const operationFlows: readonly Flow[] = lazyFlows({ about: 'component', right: 'read' }, [
+  {
+    verb: 'ops',
+    title: 'List operations',
+    summary: 'Lists the operations of a component, or of all components: what each does, the right that it requires, and its inputs.',
+    all: true,
+    offered: ({ known }) => known,
+    load: async () => (await import('./list-operations.ts')).listOperations,
+  },
+  {
+    verb: 'op',
+    title: 'Run an operation',
+    summary:
+      'Sends a request of the catalog to a component, or runs a program in its container, and shows the response. Prompts for inputs that are not set. Secrets come from the secret store, or are typed.',
+    usage: 'OPERATION',
+    flags: {
+      set: { meaning: 'set an input without a prompt; repeatable', value: 'NAME=VALUE', repeats: true },
+      file: { meaning: 'file to send', value: 'FILE' },
+      out: { meaning: 'save the response to this file instead of showing it', value: 'FILE' },
+    },
+    offered: ({ known }) => known,
+    load: async () => (await import('./run-operation.ts')).runOperation,
+  },
+  {
+    verb: 'login',
+    title: 'Log in to a component',
+    summary:
+      'Prompts for an API key, or for a user name and a password, verifies them with one request, and stores what the operations need in the secret store. Passwords that the component exchanges for a token are not stored.',
+    right: 'operate',
+    offered: ({ known }) => known,
+    load: async () => (await import('./log-in.ts')).logIn,
+  },
+  {
+    verb: 'logout',
+    title: 'Remove the stored credentials of a component',
+    summary: 'Removes the credentials that were stored by login from the secret store.',
+    right: 'operate',
+    offered: ({ known }) => known,
+    load: async () => (await import('./log-in.ts')).logOut,
+  },
+]);

@@ -1,0 +1,125 @@
+import type { CallTarget } from '../../calls/call.ts';
+import type { CatalogEntry } from '../../catalog/catalog.ts';
+import type { ComponentCall } from '../../catalog/schema.ts';
+import { Fault } from '../../faults/fault.ts';
+import type { Grant } from '../../grants/grant.ts';
+import type { SecretName } from '../../secrets/secrets.ts';
+import { namesText } from '../../text/words.ts';
+import { entryOf, targetOf } from '../call-target.ts';
+import { componentOf } from '../components/service-targets.ts';
+import type { Procedure } from '../flow.ts';
+import { type Credentials, credentialInputs, credentialName, givenBy, signInFor } from './credentials.ts';
+import { failureOf } from './failure-of.ts';
+import { completeInputs } from './operation-inputs.ts';
+
+const limitMs = 60_000;
+
+/** One set of credentials that operations of a component require, typed or given by a call that signs in. */
+interface Way {
+  id: string;
+  title: string;
+  signIn?: ComponentCall;
+  /** What is typed. */
+  inputs: ComponentCall['inputs'];
+  /** Reads with these credentials and nothing else: the proof that they are accepted. */
+  proof?: [name: string, call: ComponentCall];
+}
+
+function waysOf(entry: CatalogEntry): Way[] {
+  const ways = new Map<string, Way>();
+  for (const { call: name } of entry.operations) {
+    const call = entry.calls[name] as ComponentCall;
+    const names = credentialInputs(call);
+    if (names.length === 0 || call.gives) continue;
+    const signIn = names.map((one) => signInFor(entry, one)).find(Boolean);
+    const id = signIn?.[0] ?? names.join(',');
+    const inputs = signIn?.[1].inputs ?? Object.fromEntries(Object.entries(call.inputs).filter(([one]) => names.includes(one)));
+    const known = ways.get(id) ?? { id, title: signIn?.[1].title ?? namesText(names), signIn: signIn?.[1], inputs };
+    const isProof = call.reads && Object.entries(call.inputs).every(([one, { required }]) => names.includes(one) || !required);
+    ways.set(id, { ...known, ...(isProof && !known.proof && { proof: [name, call] as const }) } as Way);
+  }
+  return [...ways.values()];
+}
+
+/** Stores credentials only after the component has accepted them. A refused login is not repeated: some components ban after a few. */
+export const logIn: Procedure = async (session, input, context) => {
+  const component = componentOf(input);
+  const entry = entryOf(context, component);
+  const ways = entry ? waysOf(entry) : [];
+  const [first] = ways;
+  if (!entry || !first) {
+    const remedy = `List its operations: quarterdeck ops ${component.id}`;
+    throw new Fault('usage.login', `No operation of ${component.id} requires a login.`, remedy);
+  }
+  const choices = ways.map(({ id, title }) => ({ value: id, label: title }));
+  const id = ways.length === 1 ? first.id : await session.ask.choice({ id: 'way', label: 'Log in with', choices });
+  const way = ways.find((one) => one.id === id) ?? first;
+  const typed = session.dryRun
+    ? {}
+    : await completeInputs(session, { title: `Log in to ${component.id}`, inputs: way.inputs }, 'login', {});
+  for (const [name, { secret }] of Object.entries(way.inputs)) if (secret && typed[name]) session.hide(typed[name]);
+  const vault = await context.vault(session);
+  const names = Object.keys(way.signIn?.gives ?? way.inputs);
+  const stored = await session.act({
+    id: 'login',
+    right: 'operate',
+    request: `log in to ${component.id}, and store ${namesText(names)} in ${vault.where}`,
+    limitMs,
+    run: async (grant) => {
+      const target = await targetOf(context, input.engineName, entry, grant.signal, component);
+      const credentials = await proven(target, way, typed, grant, component.id);
+      for (const [name, value] of Object.entries(credentials)) {
+        session.hide(value);
+        const stored = await vault.read(credentialName(component, name), grant.signal);
+        if (stored !== value) await vault.write(grant, credentialName(component, name), value, 'login');
+      }
+      return true;
+    },
+  });
+  if (!stored) return { message: 'Dry run: nothing was sent or stored.' };
+  const doubt = way.signIn || way.proof ? '' : ' They were not verified, because no operation only reads.';
+  return {
+    message: `Stored ${namesText(names)} for ${component.id} in ${vault.where}.${doubt}`,
+    data: { component: component.id, stored: names },
+  };
+};
+
+async function proven(
+  target: CallTarget,
+  { signIn, proof, id }: Way,
+  typed: Credentials,
+  grant: Grant,
+  component: string,
+): Promise<Credentials> {
+  const { runCall } = await import('../../calls/run-call.ts');
+  const [name, call] = signIn ? [id, signIn] : (proof ?? []);
+  if (!name || !call) return typed;
+  const answer = await runCall(target, { name, call, inputs: typed, signal: grant.signal, grant });
+  const failure = failureOf(call, answer, component);
+  if (failure) throw failure;
+  return signIn ? givenBy(signIn, answer, component) : typed;
+}
+
+export const logOut: Procedure = async (session, input, context) => {
+  const component = componentOf(input);
+  const vault = await context.vault(session);
+  const prefix = credentialName(component, '');
+  const names = (await vault.list(session.signal)).flatMap(({ name }) => (name.startsWith(prefix) ? [name] : []));
+  const shown = namesText(names.map((name) => name.slice(prefix.length)));
+  if (names.length === 0)
+    return { message: `No credentials are stored for ${component.id}.`, data: { component: component.id, removed: [] } };
+  const removed = await session.act({
+    id: 'logout',
+    right: 'operate',
+    request: `remove ${shown} of ${component.id} from ${vault.where}`,
+    run: async (grant) => {
+      for (const name of names as SecretName[]) await vault.remove(grant, name);
+      return true;
+    },
+  });
+  if (!removed) return { message: 'Dry run: nothing was removed.' };
+  return {
+    message: `Removed ${shown} for ${component.id}. The component still accepts them.`,
+    data: { component: component.id, removed: names.length },
+  };
+};
