@@ -63,8 +63,8 @@ function dialWithin(folder: string, address: DialAddress, signal: AbortSignal): 
   const refusal = (code: string, cause?: unknown) =>
     new Fault(
       'socket' in address ? 'unreachable.socket' : 'unreachable.port',
-      `${where} cannot be reached: ${code === 'ENOENT' || code === 'ECONNREFUSED' ? 'connection refused, nothing is listening there' : 'it is not part of the practice stack'}.`,
-      'Check that the practice component is running.',
+      `${where} cannot be reached: ${code === 'EHOSTUNREACH' ? 'it is not part of the practice stack' : 'connection refused, nothing is listening there'}.`,
+      code === 'EHOSTUNREACH' ? 'Use an address of the practice stack.' : 'Check that the practice component is running.',
       { cause: cause ?? Object.assign(new Error(code), { code }) },
     );
   if (socket === undefined) return Promise.reject(refusal('EHOSTUNREACH'));

@@ -134,7 +134,7 @@ export class WebhookReceiver {
     });
   }
 
-  /** @returns true if the same body was accepted before. Its path and headers are not signed, so they make no difference. */
+  /** @returns when the same body was first accepted, if it was. Its path and headers are not signed, so they make no difference. */
   #remember({ body, receivedMs }: Delivery): number | undefined {
     const signature = signatureOf(body, this.secret).toString('base64');
     const firstMs = this.#accepted.get(signature);

@@ -169,7 +169,7 @@ export function linkLost(host: string): Fault {
   return new Fault(
     'unreachable.link',
     `The connection to ${host} was lost.`,
-    'The connection is restored automatically. Operations in progress may have continued on the host.',
+    'The console reconnects automatically. Operations in progress may have continued on the host.',
   );
 }
 

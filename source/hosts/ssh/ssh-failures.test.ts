@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { sshText } from './destination.ts';
 import { brokenLink, silentShell, sshFailure } from './ssh-failures.ts';
 
 const failed = (log: string, how: Partial<Parameters<typeof sshFailure>[2]> = {}) => sshFailure('nas', log, { exitCode: 255, ...how });
@@ -28,6 +29,12 @@ describe('why there is no connection', () => {
     expect(failed('', { before: { stdout: '', stderr: 'ssh: connect to host jump port 22: Connection refused\n' } }).fault.code).toBe(
       'unreachable.host',
     );
+  });
+
+  test('the command to try is that of the destination, not of the name in the configuration', () => {
+    const ssh = sshText({ target: 'op@10.0.0.9', port: 2222 });
+    expect(failed('op@10.0.0.9: Permission denied (publickey).', { ssh }).fault.remedy).toContain(': ssh -p 2222 op@10.0.0.9');
+    expect(brokenLink('nas', 'no known words', ssh).fault.remedy).toContain(': ssh -p 2222 op@10.0.0.9');
   });
 
   test('a login that ends without a word is no shell either', () => {
