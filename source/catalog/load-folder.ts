@@ -120,7 +120,7 @@ async function loadComponent(
     ]);
     if (componentDocument === undefined) {
       if (problems.length === 0)
-        problems.push(await missing(file, 'Add the file beside compose.yaml; "quarterdeck catalog new" creates a draft.'));
+        problems.push(await missing(file, 'Add the file; "quarterdeck catalog new" creates a draft.'));
       return { problems };
     }
     if (problems.length > 0) return { problems };

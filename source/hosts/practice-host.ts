@@ -127,10 +127,7 @@ async function queryListeners(socketPath: string, signal: AbortSignal): Promise<
   return listeners.map(({ pid, name, ...listener }) => ({ ...listener, process: { pid, name } }));
 }
 
-/**
- * Sends a query that only a practice engine answers. Throws `unreachable.practice`, and `failed.practice` with the engine's message if it
- * refuses.
- */
+/** Queries a practice engine. Throws `unreachable.practice`, and `failed.practice` with the engine's message if it refuses. */
 export async function queryEngine(socketPath: string, method: 'GET' | 'POST', path: string, signal: AbortSignal): Promise<string> {
   let answer: IncomingMessage;
   let body: string;

@@ -239,10 +239,7 @@ export class ConnectFailure extends Error {
   }
 }
 
-/**
- * Reads the configuration that ssh resolves. An operator who configured ssh to refuse unknown keys without a prompt keeps that; all
- * others are prompted.
- */
+/** Reads the configuration that ssh resolves. An operator whose ssh refuses unknown keys keeps that; all others are prompted. */
 async function settingsOf(
   { program, destination }: SshCommand,
   env: Readonly<Record<string, string | undefined>>,
