@@ -37,7 +37,13 @@ const known: readonly Known[] = [
     remedy: (name) => `Generate a new host key on that machine, compare its fingerprint, then connect: quarterdeck hosts check ${name}`,
   },
   {
-    shape: /Host key verification failed|No .* host key is known for|differs from the key for the IP address/,
+    shape: /No .* host key is known for/,
+    code: 'refused.hostKey',
+    says: (name) => `The host key of ${name} is not known, and the ssh configuration accepts no unknown key.`,
+    remedy: (_, ssh) => `Compare the fingerprint on the machine itself, then accept it: ${ssh} -o StrictHostKeyChecking=ask`,
+  },
+  {
+    shape: /Host key verification failed|differs from the key for the IP address/,
     code: 'refused.hostKey',
     says: (name) => `The host key of ${name} was not accepted.`,
     remedy: (name) => `Compare the fingerprint on the machine itself and connect again: quarterdeck hosts check ${name}`,
@@ -138,12 +144,13 @@ export function sshFailure(
   // ssh exits with 255 for its own errors; any other exit code comes from the remote side, and so does all output.
   if (exitCode !== null && exitCode !== 255) return noShell(name, exitCode, before, ssh);
   const words = [log, before.stderr];
-  for (const text of words) {
-    for (const { shape, code, says, remedy } of known) {
-      const match = shape.exec(text);
-      if (match) return failureOf(new Fault(code, says(name, match), remedy(name, ssh)));
-    }
-  }
+  // The last one, a closed connection, is also how ssh itself ends if a jump host refused, whose reason is in the other text.
+  for (const shapes of [known.slice(0, -1), known.slice(-1)])
+    for (const text of words)
+      for (const { shape, code, says, remedy } of shapes) {
+        const match = shape.exec(text);
+        if (match) return failureOf(new Fault(code, says(name, match), remedy(name, ssh)));
+      }
   const lines = words.join('\n').split(/\r?\n/);
   const said = lastLine(lines.findLast((line) => line.trim() !== '' && !/^(?:Warning: Permanently added|debug\d:)/.test(line)) ?? '');
   return failureOf(
