@@ -14,8 +14,16 @@ function unreachable(message: string, remedy: string, cause?: unknown): Fault {
   return new Fault('unreachable.engine', message, remedy, { cause });
 }
 
-const startRemedy =
-  'Start it: systemctl start docker, or for Podman systemctl --user start podman.socket. If it listens elsewhere, set DOCKER_HOST.';
+/** By the origin of its address; other addresses may be those of any engine. */
+const starts: Readonly<Record<string, string>> = {
+  'rootless Docker socket': 'systemctl --user start docker',
+  'Docker Desktop': 'open Docker Desktop',
+  Colima: 'colima start',
+  'Podman socket': 'systemctl start podman.socket',
+  'Podman machine': 'podman machine start',
+};
+const startText = ({ origin }: EngineAddress): string =>
+  `Start it: ${starts[origin] ?? 'systemctl start docker, or for Podman systemctl --user start podman.socket'}. If it listens elsewhere, set DOCKER_HOST.`;
 
 export function hangingFault(address: EngineAddress, limitMs: number): Fault {
   return unreachable(
@@ -43,7 +51,7 @@ function codesOf(thrown: unknown): string[] {
 function connectionFault(address: EngineAddress, thrown: unknown): Fault {
   const codes = codesOf(thrown);
   const engineName = engineNameOf(address);
-  const noEngine = `No engine is running at ${engineName}:`;
+  const [noEngine, startRemedy] = [`No engine is running at ${engineName}:`, startText(address)];
   const use =
     address.machine === undefined
       ? 'use a rootless engine: systemctl --user start podman.socket.'

@@ -92,10 +92,7 @@ export class WebhookReceiver {
     return () => this.#listeners.delete(listener);
   }
 
-  /**
-   * Slow senders must not block others: above the limit, the address with the most connections loses its oldest one. The server's
-   * `maxConnections` would refuse the newest one instead.
-   */
+  /** Above the limit, the address with the most connections loses its oldest one. `maxConnections` would refuse the newest one instead. */
   #admit(socket: Socket): void {
     this.#connections.set(socket, socket.remoteAddress ?? '');
     socket.once('close', () => this.#connections.delete(socket));
