@@ -1,7 +1,7 @@
 import { readOwnFile, writeOwnFile } from '../config/own-files.ts';
 import { Fault } from '../faults/fault.ts';
 import { objectOf, parsedJson } from '../text/json-value.ts';
-import { damagedFault, keepAll, type SecretBackend } from './backend.ts';
+import { keepAll, type SecretBackend } from './backend.ts';
 import type { SecretStorage } from './secrets.ts';
 
 /** The backend in effect, and the progress of a migration. Written before each step of it. */
