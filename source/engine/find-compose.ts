@@ -80,7 +80,8 @@ async function throughSudo(host: Host, { url }: EngineAddress, tool: ComposeTool
     ...tool,
     refused: {
       message: `${tool.argv.join(' ')} cannot reach the engine of ${cleanLine(host.name)}: the login user has no access to ${cleanLine(socket)}, and cannot use sudo without a password.`,
-      remedy: 'Add the user to the group that owns the socket (docker), or allow it all commands with sudo without a password (NOPASSWD: ALL in sudoers).',
+      remedy:
+        'Add the user to the group that owns the socket (docker), or allow it sudo without a password for all commands (NOPASSWD: ALL).',
     },
   };
 }

@@ -285,7 +285,10 @@ describe('which place', () => {
     const record = join(folder, 'secrets-place.json');
     await (await open(inFile)).write(grant, token, 'x', 'given');
     await writeFile(record, '{');
-    const refused = { code: 'failed.secrets', remedy: expect.stringMatching(/^Nothing was changed\. Move the file, and set QUARTERDECK_SECRETS/) };
+    const refused = {
+      code: 'failed.secrets',
+      remedy: expect.stringMatching(/^Nothing was changed\. Move the file, and set QUARTERDECK_SECRETS/),
+    };
     await expect((await open(inFile)).write(grant, token, 'y', 'given')).rejects.toMatchObject(refused);
     await rm(record);
     expect(await (await open(inFile)).read(token, signal)).toBe('x');
