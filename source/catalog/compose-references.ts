@@ -43,7 +43,7 @@ function* circles(draft: Draft): Generator<RuleFinding> {
     yield inCompose(
       ['services', first, 'depends_on'],
       circle.length === 1 ? `"${first}" depends on itself.` : `Services depend on each other: ${[...circle, first].join(', ')}.`,
-      'Remove one of the services from depends_on.',
+      'Remove one of the services from depends_on or network_mode.',
       'key',
     );
   }

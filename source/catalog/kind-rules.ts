@@ -103,7 +103,7 @@ function* openModels({ component }: Draft): Generator<RuleFinding> {
   if (component.group !== 'ai' || !/^(?:none|no\b)/i.test(component.auth)) return;
   for (const [name, { exposure }] of Object.entries(component.ports)) {
     if (exposure !== 'loopback') {
-      const message = 'A model server without authentication is open to the network.';
+      const message = 'A component without authentication is open to the network.';
       yield inComponent(['ports', name, 'exposure'], message, 'Use exposure: loopback and put it behind a reverse proxy.');
     }
   }

@@ -904,9 +904,9 @@ describe('loadFolder', () => {
     );
     expect(problems.map(({ file, message, remedy }) => `${file}: ${message} ${remedy}`)).toEqual([
       'a/component.yaml: component.yaml is missing. Rename component.yml to component.yaml.',
-      'b/component.yaml: component.yaml is missing. Add the file beside compose.yaml; "quarterdeck catalog new" creates a draft.',
+      'b/component.yaml: component.yaml is missing. Add the file; "quarterdeck catalog new" creates a draft.',
       'notes/compose.yaml: compose.yaml is missing. Rename docker-compose.yml to compose.yaml.',
-      'only/component.yaml: component.yaml is missing. Add the file beside compose.yaml; "quarterdeck catalog new" creates a draft.',
+      'only/component.yaml: component.yaml is missing. Add the file; "quarterdeck catalog new" creates a draft.',
     ]);
     await symlink('/nonexistent/component.yaml', join(folder, 'b', 'component.yaml'));
     const { problems: linked } = await loadFolder(folder, { own: true });

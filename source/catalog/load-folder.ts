@@ -119,8 +119,7 @@ async function loadComponent(
       listDeep(own, 'files'),
     ]);
     if (componentDocument === undefined) {
-      if (problems.length === 0)
-        problems.push(await missing(file, 'Add the file beside compose.yaml; "quarterdeck catalog new" creates a draft.'));
+      if (problems.length === 0) problems.push(await missing(file, 'Add the file; "quarterdeck catalog new" creates a draft.'));
       return { problems };
     }
     if (problems.length > 0) return { problems };

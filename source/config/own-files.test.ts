@@ -62,6 +62,10 @@ describe('own files', () => {
     });
     execFileSync('mkfifo', [join(folder, 'pipe')]);
     await expect(readOwnFile(join(folder, 'pipe'))).rejects.toMatchObject({ message: expect.stringContaining('not a regular file') });
+    // `--report /dev/stdout`, or a file from `<(program)`: the operator chose it, and it is not ours to remove.
+    const notOurs = { code: 'refused.ownFile', remedy: 'Use a regular file instead.' };
+    await expect(writeOwnFile('/dev/null', '', { chosen: true })).rejects.toMatchObject(notOurs);
+    await expect(readOwnText(join(folder, 'pipe'))).rejects.toMatchObject(notOurs);
     await writeOwnFile(join(folder, 'file'), '');
     await expect(writeOwnFile(join(folder, 'file', 'below'), '')).rejects.toMatchObject({ code: 'config.unwritable' });
     await writeOwnFile(join(folder, 'sub', 'file'), '');

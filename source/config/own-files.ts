@@ -71,12 +71,13 @@ export async function isOwnFilePrivate(path: string): Promise<boolean> {
  * @param chosen the operator chose the path: any folder is allowed, and the target of the operator's link is replaced
  */
 export function writeOwnFile(path: string, content: string | Uint8Array, { mode = fileMode, chosen = false } = {}): Promise<void> {
-  return writing(path, async () => {
+  return writing({ path, chosen }, async () => {
     const target = chosen && (await isTrustedLink(path)) ? await realpath(path) : path;
     await using folder = await openFolder(dirname(target), { checked: !chosen });
     const final = folder.at(basename(target));
     const before = await lstat(final).catch(() => undefined);
-    if (before && !before.isFile()) throw before.isDirectory() ? unwritableFault(path, { code: 'EISDIR' }) : notPlain(path, before);
+    if (before?.isDirectory()) throw unwritableFault(path, { code: 'EISDIR' }, chosen);
+    if (before && !before.isFile()) throw notPlain(path, before, chosen);
     // Written beside the target, flushed, and renamed over it.
     const draft = folder.at(`.${basename(target)}.${process.pid}-${Date.now().toString(36)}-${drafts++}`);
     try {
@@ -98,7 +99,7 @@ let drafts = 0;
 
 /** Appends to a file in one write, and creates it if it is missing. Throws as `writeOwnFile` does. */
 export function appendOwnFile(path: string, content: string | Uint8Array): Promise<void> {
-  return writing(path, async () => {
+  return writing({ path }, async () => {
     await using folder = await openFolder(dirname(path), { checked: true });
     const at = folder.at(basename(path));
     const flags = constants.O_WRONLY | constants.O_APPEND;
@@ -110,7 +111,7 @@ export function appendOwnFile(path: string, content: string | Uint8Array): Promi
     if (created && folder.owner) await created.chown(folder.owner.uid, folder.owner.gid);
     // The owner of the folder could create a hard link there to one of root's files.
     if (!created && folder.owner && (await file.stat()).nlink > 1)
-      throw refusal(path, 'has another hard link', `Remove this file: rm ${path}`);
+      throw refusal(path, 'has another hard link', 'If its content is right, replace it with a copy of itself. Otherwise remove it.');
     await file.appendFile(content);
     await file.datasync();
   });
@@ -224,12 +225,12 @@ async function openPlain(path: string, flags: number, { at = path, followsLinks 
   } catch (cause) {
     const isOdd = ['ELOOP', 'ENXIO'].includes(codeOf(cause) ?? '');
     const facts = isOdd ? await (followsLinks ? stat : lstat)(at).catch(() => undefined) : undefined;
-    throw facts ? notPlain(path, facts) : cause;
+    throw facts ? notPlain(path, facts, followsLinks) : cause;
   }
   const facts = await file.stat();
   if (facts.isFile()) return file;
   await file.close();
-  throw facts.isDirectory() ? unreadable(path, 'it is a folder') : notPlain(path, facts);
+  throw facts.isDirectory() ? unreadable(path, 'it is a folder') : notPlain(path, facts, followsLinks);
 }
 
 async function isTrustedLink(path: string): Promise<boolean> {
@@ -244,9 +245,10 @@ async function isForeignLink(path: string): Promise<boolean> {
   return (await stat(dirname(path))).uid !== facts.uid;
 }
 
-function notPlain(path: string, facts: Pick<Stats, 'isSymbolicLink' | 'isFIFO' | 'isSocket'>): Fault {
+/** @param chosen the operator may have chosen the path: `/dev/null` must not be removed */
+function notPlain(path: string, facts: Pick<Stats, 'isSymbolicLink' | 'isFIFO' | 'isSocket'>, chosen = false): Fault {
   const kind = facts.isSymbolicLink() ? 'a symbolic link' : facts.isFIFO() ? 'a named pipe' : facts.isSocket() ? 'a socket' : 'a device';
-  const remedy = `Quarterdeck uses only regular files here. Remove this entry: rm ${path}`;
+  const remedy = chosen ? 'Use a regular file instead.' : `Quarterdeck uses only regular files here. Remove this entry: rm ${path}`;
   return refusal(path, `is ${kind}, not a regular file`, remedy);
 }
 
@@ -286,15 +288,15 @@ export async function refuseForeignLock(path: string): Promise<void> {
 
 /** Creates a folder and its parents, accessible to the operator only. Throws as `writeOwnFile` does. */
 export function createOwnFolder(path: string): Promise<void> {
-  return writing(path, async () => {
+  return writing({ path }, async () => {
     await using _folder = await openFolder(path, { checked: true });
   });
 }
 
 /** A missing file is not an error. Throws `config.unwritable`. */
-export const removeOwnFile = (path: string): Promise<void> => writing(path, () => rm(path, { force: true }));
+export const removeOwnFile = (path: string): Promise<void> => writing({ path }, () => rm(path, { force: true }));
 
-export const removeOwnFolder = (path: string): Promise<void> => writing(path, () => rm(path, { force: true, recursive: true }));
+export const removeOwnFolder = (path: string): Promise<void> => writing({ path }, () => rm(path, { force: true, recursive: true }));
 
 /** Undefined if the path does not exist. */
 function reading<T>(path: string, work: () => Promise<T>): Promise<T | undefined> {
@@ -304,9 +306,9 @@ function reading<T>(path: string, work: () => Promise<T>): Promise<T | undefined
   });
 }
 
-function writing(path: string, work: () => Promise<void>): Promise<void> {
+function writing({ path, chosen }: { path: string; chosen?: boolean }, work: () => Promise<void>): Promise<void> {
   return work().catch((cause: unknown) => {
-    throw unwritableFault(path, cause);
+    throw unwritableFault(path, cause, chosen);
   });
 }
 
@@ -338,8 +340,9 @@ function unreadable(path: string, reason: string, cause?: unknown, remedy = 'Che
   return new Fault('config.unreadable', `${path} cannot be read: ${reason}.`, remedy, { where: { file: path }, cause });
 }
 
-export function unwritableFault(path: string, cause: unknown): Fault {
+export function unwritableFault(path: string, cause: unknown, chosen = false): Fault {
   if (cause instanceof Fault) return cause;
-  const remedy = 'Check permissions and free space, or set QUARTERDECK_HOME to a folder that you can write to.';
+  const other = chosen ? 'use another file' : 'set QUARTERDECK_HOME to a folder that you can write to';
+  const remedy = `Check permissions and free space, or ${other}.`;
   return new Fault('config.unwritable', `${path} cannot be written: ${reasonOf(cause)}.`, remedy, { where: { file: path }, cause });
 }

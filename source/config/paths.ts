@@ -13,10 +13,7 @@ export interface OwnPaths {
 
 const name = 'quarterdeck';
 
-/**
- * The XDG base folders; `QUARTERDECK_HOME` puts all of them under one folder. Relative values in the XDG variables are ignored,
- * as the XDG specification asks.
- */
+/** The XDG base folders, or all below `QUARTERDECK_HOME`. Relative values in the XDG variables are ignored, as the specification asks. */
 export function ownPaths(env: Readonly<Record<string, string | undefined>>, home: string): OwnPaths {
   const own = env['QUARTERDECK_HOME'];
   if (own) {

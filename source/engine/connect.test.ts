@@ -169,6 +169,11 @@ describe('an engine that cannot be reached says why, and what to do', () => {
     await expect(connect(path)).rejects.toMatchObject(fault(/socket exists, but nothing is listening/, /systemctl start docker/));
   });
 
+  test('a usual socket says how its own engine is started', async () => {
+    const engine = openEngine({ url: `unix://${join(folder, 'none.sock')}`, origin: 'Colima' }, host);
+    await expect(engine.connect(signal())).rejects.toMatchObject({ remedy: expect.stringMatching(/^Start it: colima start\./) });
+  });
+
   test('a plain file', async () => {
     const path = join(folder, 'file.sock');
     await writeFile(path, '');

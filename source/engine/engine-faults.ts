@@ -14,13 +14,21 @@ function unreachable(message: string, remedy: string, cause?: unknown): Fault {
   return new Fault('unreachable.engine', message, remedy, { cause });
 }
 
-const startRemedy =
-  'Start it: systemctl start docker, or for Podman systemctl --user start podman.socket. If it listens elsewhere, set DOCKER_HOST.';
+/** By the origin of its address; other addresses may be those of any engine. */
+const starts: Readonly<Record<string, string>> = {
+  'rootless Docker socket': 'systemctl --user start docker',
+  'Docker Desktop': 'open Docker Desktop',
+  Colima: 'colima start',
+  'Podman socket': 'systemctl start podman.socket',
+  'Podman machine': 'podman machine start',
+};
+const startText = ({ origin }: EngineAddress): string =>
+  `Start it: ${starts[origin] ?? 'systemctl start docker, or for Podman systemctl --user start podman.socket'}. If it listens elsewhere, set DOCKER_HOST.`;
 
 export function hangingFault(address: EngineAddress, limitMs: number): Fault {
   return unreachable(
     `The engine at ${engineNameOf(address)} did not respond within ${limitMs / 1000} s.`,
-    'The engine may be starting, overloaded or stuck. Check its log (journalctl -u docker), and restart it if this continues.',
+    'The engine may be starting, overloaded, stuck or waiting for a registry. Check its log, for example with journalctl -u docker.',
   );
 }
 
@@ -43,7 +51,7 @@ function codesOf(thrown: unknown): string[] {
 function connectionFault(address: EngineAddress, thrown: unknown): Fault {
   const codes = codesOf(thrown);
   const engineName = engineNameOf(address);
-  const noEngine = `No engine is running at ${engineName}:`;
+  const [noEngine, startRemedy] = [`No engine is running at ${engineName}:`, startText(address)];
   const use =
     address.machine === undefined
       ? 'use a rootless engine: systemctl --user start podman.socket.'
@@ -59,7 +67,7 @@ function connectionFault(address: EngineAddress, thrown: unknown): Fault {
       `Permission denied for the engine at ${engineName}.`,
       `Join the group that owns the socket (sudo usermod -aG docker $USER, then log in again), or ${use}`,
     ],
-    [/^ENOTSOCK$/, `${noEngine} the file is not a socket.`, startRemedy],
+    [/^ENOTSOCK$/, `${noEngine} the file is not a socket.`, 'Correct the address in DOCKER_HOST, CONTAINER_HOST or the Docker context.'],
     [
       /^(ENOTFOUND|EAI_AGAIN)$/,
       `The engine at ${engineName} cannot be found: host name not found.`,
@@ -70,7 +78,7 @@ function connectionFault(address: EngineAddress, thrown: unknown): Fault {
       `The engine at ${engineName} cannot be reached over the network.`,
       'Check the address, the network and the firewall.',
     ],
-    ...tlsReasons.map(([code, reason, remedy]) => [code, `The engine at ${engineName} cannot be trusted: ${reason}.`, remedy] as const),
+    ...tlsReasons.map(([code, reason, remedy]) => [code, `No TLS connection to the engine at ${engineName}: ${reason}.`, remedy] as const),
   ];
   const [, message, remedy = ''] = reasons.find(([pattern]) => codes.some((code) => pattern.test(code))) ?? [];
   if (message !== undefined) return unreachable(message, remedy, thrown);
@@ -95,7 +103,7 @@ const tlsReasons: readonly (readonly [code: RegExp, reason: string, remedy: stri
   [
     /WRONG_VERSION_NUMBER|EPROTO|PACKET_LENGTH_TOO_LONG|UNEXPECTED_MESSAGE/,
     'it does not use TLS',
-    'Unset DOCKER_TLS_VERIFY, or use its TLS port (usually 2376).',
+    'Unset DOCKER_TLS_VERIFY and DOCKER_CERT_PATH, or use its TLS port (usually 2376).',
   ],
   [/^ERR_(SSL|TLS|OSSL)/, 'the TLS handshake failed', 'Check ca.pem, cert.pem and key.pem in DOCKER_CERT_PATH or the context.'],
 ];
@@ -153,7 +161,7 @@ export function refusalFault(address: EngineAddress, { statusCode, sentence }: E
     return fault(
       'engine.logDriver',
       `The log cannot be read: ${said}.`,
-      'The log driver stores nothing locally: check where it sends the log, or use the driver local or json-file and recreate the container.',
+      'The log driver stores nothing locally: check where it sends the log, or use the driver json-file and recreate the container.',
     );
   }
   if (/name .*already in use|already in use by container|network .*already (exists|used)/i.test(sentence))
@@ -167,7 +175,7 @@ export function refusalFault(address: EngineAddress, { statusCode, sentence }: E
     return fault('engine.forbidden', `The engine does not allow this: ${said}.`, remedy);
   }
   if (statusCode === 409 || wrongState.test(sentence))
-    return fault('engine.conflict', `The engine refused: ${said}.`, 'Check the state of the container, and what uses it.');
+    return fault('engine.conflict', `The engine refused: ${said}.`, 'Check its state, and what uses it.');
   if (statusCode === 501 || statusCode === 405 || (statusCode === 404 && /^(page )?not found$/i.test(said)))
     return fault('engine.notSupported', `The engine does not support this: ${said}.`, 'Use an engine that supports it.');
   const missingFile = /^Could not find the file (.+) in container \S+$|^no such file or directory$/.exec(said);
@@ -191,7 +199,7 @@ export function senselessFault(address: EngineAddress, what: string, cause?: unk
 
 export const unlessMissing = <T>(asking: Promise<T>) => unlessCode(asking, ['engine.noContainer', 'engine.missing'], undefined);
 
-/** Undefined if a socket proxy forbids the request, because it allows only some: the value is then unknown. */
+/** Undefined if the engine refuses or fails, such as a socket proxy that allows only some requests: the value is then unknown. */
 export const unlessRefused = <T>(asking: Promise<T>): Promise<T | undefined> =>
   asking.catch((thrown: unknown) => {
     if (thrown instanceof Fault && thrown.code.startsWith('engine.')) return undefined;

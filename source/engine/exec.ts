@@ -58,12 +58,12 @@ async function startExec(
   return { exec, stream: await exec.start(options as Docker.ExecStartOptions) };
 }
 
-/** 126 and 127 with these messages come from the runtime, before any program ran. Throws `engine.execFailed`. */
+/** 126 and 127 with these messages come from the runtime, before any program ran, or from a shell. Throws `engine.execFailed`. */
 function refuseUnlessRun(argv: readonly string[], exitCode: number, said: string): void {
   if (exitCode !== 126 && exitCode !== 127) return;
   if (!/OCI runtime exec failed|executable file .*not found|no such file or directory/i.test(said)) return;
   const message = `${cleanLine(argv[0] ?? '')} cannot be run in the container: ${cleanLine(said.trim()).slice(0, 300)}`;
-  throw new Fault('engine.execFailed', message, 'Check that the image contains this program.');
+  throw new Fault('engine.execFailed', message, 'Check that the image contains this program, and what it runs.');
 }
 
 async function collected(stream: Readable, limitBytes: number, heard: ExecOptions['heard']): Promise<{ stdout: Output; stderr: Output }> {

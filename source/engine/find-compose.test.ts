@@ -114,7 +114,7 @@ test.each([
     'is asked for a password',
     { 'test -w /run/user/1000/podman/podman.sock': 1, 'sudo -n -E -- true': 1 },
     'docker-compose',
-    'docker-compose cannot reach the engine of nas: the login user has no access to /run/user/1000/podman/podman.sock, and sudo requires a password.',
+    'docker-compose cannot reach the engine of nas: the login user has no access to /run/user/1000/podman/podman.sock, and cannot use sudo without a password.',
   ],
   [
     'has no sudo',

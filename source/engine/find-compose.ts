@@ -79,8 +79,9 @@ async function throughSudo(host: Host, { url }: EngineAddress, tool: ComposeTool
   return {
     ...tool,
     refused: {
-      message: `${tool.argv.join(' ')} cannot reach the engine of ${cleanLine(host.name)}: the login user has no access to ${cleanLine(socket)}, and sudo requires a password.`,
-      remedy: 'Add the user to the group that owns the socket (docker), or allow it sudo without a password (NOPASSWD in sudoers).',
+      message: `${tool.argv.join(' ')} cannot reach the engine of ${cleanLine(host.name)}: the login user has no access to ${cleanLine(socket)}, and cannot use sudo without a password.`,
+      remedy:
+        'Add the user to the group that owns the socket (docker), or allow it sudo without a password for all commands (NOPASSWD: ALL).',
     },
   };
 }

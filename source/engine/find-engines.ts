@@ -101,14 +101,16 @@ async function contextAddress(host: Host, folder: string, name: string, source: 
   const digest = createHash('sha256').update(name).digest('hex');
   const path = `${folder}/contexts/meta/${digest}/meta.json`;
   const meta = (await readJson(host, path, signal)) as ContextMeta | undefined;
+  // The variable takes precedence over docker context use.
+  const choose = source === 'DOCKER_CONTEXT' ? 'Set another one, or unset DOCKER_CONTEXT.' : 'Choose another one: docker context use NAME';
   if (!meta) {
-    const remedy = 'List them with docker context ls; choose another with docker context use, or unset DOCKER_CONTEXT.';
-    throw new Fault('config.dockerContext', `Docker context "${shown}" from ${cleanLine(source)} does not exist.`, remedy);
+    const message = `Docker context "${shown}" from ${cleanLine(source)} does not exist.`;
+    throw new Fault('config.dockerContext', message, `List the contexts: docker context ls. ${choose}`);
   }
   const endpoint = meta.Endpoints?.docker;
   if (!endpoint?.Host) {
     const message = `The Docker context "${shown}" has no Docker host.`;
-    throw new Fault('config.dockerContext', message, 'Choose another with docker context use.', { where: { file: path } });
+    throw new Fault('config.dockerContext', message, choose, { where: { file: path } });
   }
   const address = addressOf(endpoint.Host, `context "${shown}"`);
   const tlsFolder = `${folder}/contexts/tls/${digest}/docker`;
@@ -124,8 +126,9 @@ function addressOf(text: string, origin: string): EngineAddress {
     throw misread(shown, origin, 'a socket requires an absolute path, such as unix:///var/run/docker.sock');
   }
   if (text.startsWith('ssh://')) {
-    const remedy = 'Unset it, or forward the socket and use the forwarded one: ssh -N -L /tmp/engine.sock:/var/run/docker.sock HOST.';
-    throw new Fault('unreachable.remoteEngine', `${origin} is an ssh address (${shown}), which is not supported.`, remedy);
+    const remedy =
+      'Add that host: quarterdeck hosts add NAME [user@]host. Here, use no address, or a forwarded socket: ssh -N -L /tmp/engine.sock:/var/run/docker.sock HOST';
+    throw new Fault('unreachable.remoteEngine', `The address in ${origin} is for ssh (${shown}), which is not supported.`, remedy);
   }
   // `DOCKER_HOST=nas:2375` is TCP too.
   const withScheme = /^[a-z]+:\/\//.test(text) ? text : `tcp://${text}`;
@@ -137,7 +140,7 @@ function addressOf(text: string, origin: string): EngineAddress {
 }
 
 function misread(shown: string, origin: string, form: string): Fault {
-  return new Fault('config.dockerHost', `${origin} is "${shown}", which is not an address of an engine.`, `Correct or unset it: ${form}.`);
+  return new Fault('config.dockerHost', `The address in ${origin} is "${shown}", which is not one of an engine.`, `Correct it: ${form}.`);
 }
 
 async function readJson(host: Host, path: string, signal: AbortSignal): Promise<unknown> {

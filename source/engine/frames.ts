@@ -11,10 +11,7 @@ interface FramePart {
 const streams: readonly FrameStream[] = ['stdin', 'stdout', 'stderr', 'engine'];
 const headerBytes = 8;
 
-/**
- * Frames of `[stream, 0, 0, 0, length as uint32 BE]` and as many bytes, from chunks that break anywhere. From the first bytes that are not
- * a header on, everything is stdout.
- */
+/** Frames of `[stream, 0, 0, 0, length as uint32 BE]` and as many bytes, in any chunks. From the first other bytes on, all is stdout. */
 export class FrameSplitter {
   readonly #header = Buffer.alloc(headerBytes);
   #headerFill = 0;

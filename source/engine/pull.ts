@@ -65,7 +65,8 @@ const remedies: readonly (readonly [pattern: RegExp, remedy: string])[] = [
     /no matching manifest|no image found in (manifest list|image index)|does not match the (specified|expected) platform/i,
     'The image is not available for this architecture: choose another tag.',
   ],
-  [/x509|certificate|server gave HTTP response to HTTPS/i, 'Check the certificate of the registry, and the clock of the machine.'],
+  [/server gave HTTP response to HTTPS/i, 'The registry has no TLS: enable it there, or allow the registry as insecure in the engine.'],
+  [/x509|certificate/i, 'Check the certificate of the registry, and the clock of the machine.'],
   [unreachable, 'Check that the host can reach the registry: network, DNS, proxy.'],
   [
     /unauthorized|denied|authentication required|requires? .*login/i,

@@ -8,10 +8,7 @@ export interface FaultPosition {
   field?: string;
 }
 
-/**
- * The first word of a fault's code, which decides the exit code.
- * `usage` 2, `unreachable` 3, `refused` 4, `interrupted` 130, everything else 1.
- */
+/** The first word of a code decides the exit code: `usage` 2, `unreachable` 3, `refused` 4, `interrupted` 130, all others 1. */
 export type FaultKind = 'usage' | 'unreachable' | 'refused' | 'interrupted' | 'failed' | 'catalog' | 'engine' | 'config';
 
 /** `kind.what`, for example `unreachable.engine`. Scripts rely on it: additions only. */

@@ -8,10 +8,7 @@ export async function pauseFor(ms: number, signal: AbortSignal): Promise<void> {
   await orAborted(promise, signal).finally(() => clearTimeout(timer));
 }
 
-/**
- * Returns a controller that these signals abort too, until it is disposed: the signal of a process or screen outlives the work started
- * under it.
- */
+/** Returns a controller that these signals abort too, until it is disposed: they may outlive the work started under it. */
 export function endingWith(...signals: readonly AbortSignal[]): AbortController & Disposable {
   const ending = new AbortController();
   const forward = ({ target }: Event) => ending.abort((target as AbortSignal).reason);

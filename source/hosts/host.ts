@@ -147,15 +147,9 @@ export interface Host {
   run(grant: Grant, argv: readonly string[], options: ExecOptions): Promise<ExecOutcome>;
   /** Like `exec`, for large output: runs a read-only program whose output is streamed. Throws `unreachable.program`. */
   stream(argv: readonly string[], options: PipeOptions & { signal: AbortSignal }): Promise<PipedProgram>;
-  /**
-   * Like `run`, for large input or output, or for long runs: we hold the program's input while it runs, and it closes when we exit.
-   * Throws `unreachable.program`.
-   */
+  /** Like `run`, for large input or output, or long runs: its input closes when we exit. Throws `unreachable.program`. */
   pipe(grant: Grant, argv: readonly string[], options?: PipeOptions): Promise<PipedProgram>;
-  /**
-   * Opens a connection. With `paced`, many small pieces are read in larger ones, where the host supports it: a millisecond later, for
-   * half of the work.
-   */
+  /** Opens a connection. With `paced`, small pieces are read together if the host supports it: a millisecond later, for half the work. */
   dial(address: DialAddress, signal: AbortSignal, how?: { paced?: boolean }): Promise<Duplex>;
   /** Returns every listening socket, including those of other users. */
   listeners(signal: AbortSignal): Promise<Listener[]>;

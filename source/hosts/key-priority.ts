@@ -1,7 +1,4 @@
-/**
- * Gives key presses priority: while the operator presses keys, floods of input are read slowly, so that engine, program and terminal have
- * the CPU for the keys.
- */
+/** While the operator presses keys, floods of input are read slowly, so that engine, program and terminal have the CPU for the keys. */
 export class KeyPriority {
   #untilMs = Number.NEGATIVE_INFINITY;
 

@@ -13,7 +13,7 @@ import { unusable } from './local-files.ts';
 export interface CopyCount {
   files: number;
   bytes: number;
-  /** Devices, sockets and hard links out of the archive: listed, not copied. */
+  /** Devices and sockets, and hard links in an archive: listed, not copied. */
   skipped: string[];
 }
 
@@ -202,7 +202,7 @@ export async function unpackLocal(
       await utimes(at, new Date(), modified);
       await chmod(at, mode);
     }
-    if (top === undefined) throw new Fault('failed.archive', 'The archive is empty.', 'Try again.');
+    if (top === undefined) throw new Fault('failed.archive', 'The archive is empty.', 'Check the source.');
     if (folders.length + links.length + count.files === 0) {
       throw new Fault(
         'failed.archive',

@@ -36,7 +36,7 @@ describe('editing a text in an editor', () => {
     });
     await expect(editText('first\n', { name: '.env', env: { EDITOR: join(folder, 'none') }, signal: signal() })).rejects.toMatchObject({
       code: 'unreachable.editor',
-      remedy: 'Set EDITOR to your editor.',
+      remedy: 'Set VISUAL, or EDITOR if VISUAL is not set, to an installed editor.',
     });
   });
 

@@ -13,7 +13,7 @@ export interface EditorOptions {
   stdio?: readonly [number, number, number];
 }
 
-/** Returns `$VISUAL` or `$EDITOR` with its options, otherwise the first editor found of those that most machines have. */
+/** Returns `$VISUAL` or `$EDITOR` with its options, otherwise vi. */
 export function editorCommand(env: Readonly<Record<string, string | undefined>>): readonly string[] {
   const said = [env['VISUAL'], env['EDITOR']].find((value) => value !== undefined && value.trim() !== '');
   return (said ?? 'vi').trim().split(/\s+/);
@@ -53,7 +53,7 @@ function notStarted(program: string, cause: Error): Fault {
   return new Fault(
     'unreachable.editor',
     `The editor ${program} cannot be started: ${(cause as NodeJS.ErrnoException).code === 'ENOENT' ? 'program not found' : messageOf(cause)}.`,
-    'Set EDITOR to your editor.',
+    'Set VISUAL, or EDITOR if VISUAL is not set, to an installed editor.',
     { cause },
   );
 }

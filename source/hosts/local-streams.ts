@@ -34,7 +34,7 @@ export async function openLocalSource(path: string) {
 
 /**
  * Writes a stream to a temporary file and renames it when the stream is complete: a reader sees the whole old or the whole new file. An
- * interrupted write leaves nothing behind. Returns the size. `private`: readable by its owner only.
+ * interrupted write leaves nothing behind. Only its owner can read it. Returns the size.
  */
 export async function receiveLocal(grant: Grant, path: string, source: Readable, onBytes: (count: number) => void): Promise<number> {
   const beside = join(dirname(path), `.${basename(path)}.${randomBytes(4).toString('hex')}.part`);

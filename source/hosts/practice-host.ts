@@ -63,8 +63,8 @@ function dialWithin(folder: string, address: DialAddress, signal: AbortSignal): 
   const refusal = (code: string, cause?: unknown) =>
     new Fault(
       'socket' in address ? 'unreachable.socket' : 'unreachable.port',
-      `${where} cannot be reached: ${code === 'ENOENT' || code === 'ECONNREFUSED' ? 'connection refused, nothing is listening there' : 'it is not part of the practice stack'}.`,
-      'Check that the practice component is running.',
+      `${where} cannot be reached: ${code === 'EHOSTUNREACH' ? 'it is not part of the practice stack' : 'connection refused, nothing is listening there'}.`,
+      code === 'EHOSTUNREACH' ? 'Use an address of the practice stack.' : 'Check that the practice component is running.',
       { cause: cause ?? Object.assign(new Error(code), { code }) },
     );
   if (socket === undefined) return Promise.reject(refusal('EHOSTUNREACH'));
@@ -127,10 +127,7 @@ async function queryListeners(socketPath: string, signal: AbortSignal): Promise<
   return listeners.map(({ pid, name, ...listener }) => ({ ...listener, process: { pid, name } }));
 }
 
-/**
- * Sends a query that only a practice engine answers. Throws `unreachable.practice`, and `failed.practice` with the engine's message if it
- * refuses.
- */
+/** Queries a practice engine. Throws `unreachable.practice`, and `failed.practice` with the engine's message if it refuses. */
 export async function queryEngine(socketPath: string, method: 'GET' | 'POST', path: string, signal: AbortSignal): Promise<string> {
   let answer: IncomingMessage;
   let body: string;

@@ -12,10 +12,7 @@ import { Output } from './program-output.ts';
 const defaultLimitBytes = 1024 * 1024;
 /** Time between asking a program to end and killing it. */
 export const graceMs = 500;
-/**
- * A program that has exited may have left its output open in a child that lives on (`sh -c 'daemon &'`): the longest wait for that
- * output.
- */
+/** A program that has exited may leave its output open in a child (`sh -c 'daemon &'`): the longest wait for that output. */
 const drainMs = 1_000;
 
 /**
@@ -115,10 +112,7 @@ export function tooSlow(program: string, limitMs: number): Fault {
   );
 }
 
-/**
- * Returns why a program of this machine could not be started: the system reports the same error for a missing program and a missing
- * folder.
- */
+/** Returns why a program here could not be started: the system reports one error for a missing program and a missing folder. */
 export function notStarted(program: string, cwd: string | undefined, cause: NodeJS.ErrnoException): Fault {
   if (cwd !== undefined && cause.code === 'ENOENT' && !existsSync(cwd)) {
     return new Fault(

@@ -92,10 +92,7 @@ export class WebhookReceiver {
     return () => this.#listeners.delete(listener);
   }
 
-  /**
-   * Slow senders must not block others: above the limit, the address with the most connections loses its oldest one. The server's
-   * `maxConnections` would refuse the newest one instead.
-   */
+  /** Above the limit, the address with the most connections loses its oldest one. `maxConnections` would refuse the newest one instead. */
   #admit(socket: Socket): void {
     this.#connections.set(socket, socket.remoteAddress ?? '');
     socket.once('close', () => this.#connections.delete(socket));
@@ -134,7 +131,7 @@ export class WebhookReceiver {
     });
   }
 
-  /** @returns true if the same body was accepted before. Its path and headers are not signed, so they make no difference. */
+  /** @returns when the same body was first accepted, if it was. Its path and headers are not signed, so they make no difference. */
   #remember({ body, receivedMs }: Delivery): number | undefined {
     const signature = signatureOf(body, this.secret).toString('base64');
     const firstMs = this.#accepted.get(signature);

@@ -33,7 +33,7 @@ export async function openAge(file: Uint8Array, by: AgeOpens): Promise<SecretBun
   if ('passphrase' in by) decrypter.addPassphrase(by.passphrase);
   else
     for (const identity of by.identities)
-      add(() => decrypter.addIdentity(identity), 'identity', 'An age identity starts with AGE-SECRET-KEY-1. Create one: age-keygen');
+      add(() => decrypter.addIdentity(identity), 'identity', 'An age identity starts with AGE-SECRET-KEY-1, as in a file of age-keygen.');
   let text: string;
   try {
     const written = Buffer.from(file);

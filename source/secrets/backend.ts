@@ -55,10 +55,10 @@ export function valueProblem(value: string): string | undefined {
 export function checkSecret(name: string, value: string): void {
   const isName = /^[^/\p{Cc}][^\p{Cc}]*\/[^/\p{Cc}]+\/[^\p{Cc}]+$/u.test(name) && name.isWellFormed() && name.length <= 300;
   const problem = valueProblem(value) ?? (isName ? undefined : 'A secret name must have the form ENGINE/COMPONENT/VARIABLE.');
-  if (problem) throw new Fault('usage.secret', problem, 'Nothing was written. Use another value.');
+  if (problem) throw new Fault('usage.secret', problem, `The secret was not written. Use another ${isName ? 'value' : 'name'}.`);
 }
 
 export function damagedFault(where: string, what: string, cause?: unknown): Fault {
-  const remedy = 'Nothing was changed. Restore the file from a backup, or move it and set the secrets again.';
+  const remedy = 'Nothing was changed. Restore the file from a backup. If it is lost, move it, and run: quarterdeck secrets accept';
   return new Fault('failed.secrets', `${where} ${what}.`, remedy, { cause });
 }

@@ -29,7 +29,7 @@ export function openBackupKeys(stores: readonly SecretStore[], lockPath?: string
     const key = Buffer.from(kept, 'base64');
     if (key.length === keyBytes) return keyOf(key);
     const message = `The backup signing key in the ${store.kind === 'file' ? 'key file' : 'keychain'} is damaged.`;
-    throw new Fault('failed.backupKey', message, 'Restore the key from a backup, or delete it; the next backup then creates a new key.');
+    throw new Fault('failed.backupKey', message, 'Restore the key from a backup. Without it, earlier backups cannot be authenticated.');
   }
 
   async function readOrCreate(): Promise<BackupKey> {

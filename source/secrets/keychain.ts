@@ -18,6 +18,7 @@ const startOne = 'Start a secret service (gnome-keyring, KWallet) in this sessio
 
 /** Error messages of libsecret and its providers, with a description. Seen with gnome-keyring 42 and libsecret 0.20. */
 const reasons: readonly { pattern: RegExp; reason: string; remedy: string; absent?: true }[] = [
+  { pattern: /QUARTERDECK_KEYCHAIN/, reason: switchedOff, remedy: 'Unset QUARTERDECK_KEYCHAIN.', absent: true },
   { pattern: /autolaunch D-Bus|Could not connect|Failed to connect/i, reason: 'this session has no D-Bus', remedy: startOne, absent: true },
   {
     pattern: /not provided by any \.service|ServiceUnknown|NameHasNoOwner|Failed to execute program/i,
@@ -48,7 +49,7 @@ export function keychainFault(message: string, cause?: unknown): Fault {
 
 /** Returns whether this session has no keychain at all. A locked or unresponsive one may still hold secrets. */
 export function isKeychainAbsent(thrown: unknown): boolean {
-  const absences = [switchedOff, ...reasons.flatMap(({ reason, absent }) => (absent ? [reason] : []))];
+  const absences = reasons.flatMap(({ reason, absent }) => (absent ? [reason] : []));
   return thrown instanceof Fault && thrown.code === 'failed.keychain' && absences.some((reason) => thrown.message.endsWith(`${reason}.`));
 }
 

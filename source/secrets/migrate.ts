@@ -1,7 +1,7 @@
 import { readOwnFile, writeOwnFile } from '../config/own-files.ts';
 import { Fault } from '../faults/fault.ts';
 import { objectOf, parsedJson } from '../text/json-value.ts';
-import { damagedFault, keepAll, type SecretBackend } from './backend.ts';
+import { keepAll, type SecretBackend } from './backend.ts';
 import type { SecretStorage } from './secrets.ts';
 
 /** The backend in effect, and the progress of a migration. Written before each step of it. */
@@ -24,7 +24,8 @@ export async function readBackendRecord(path: string): Promise<BackendRecord | u
   const { schema, kind, movingTo = 'file', leaving = { kind: 'file', atMs: 0 } } = record ?? {};
   const isLeavingRight = isKind(objectOf(leaving)?.['kind']) && typeof leaving.atMs === 'number';
   if (schema === 1 && isKind(kind) && isKind(movingTo) && isLeavingRight) return record;
-  throw damagedFault(path, 'does not specify a backend: set QUARTERDECK_SECRETS=keychain or QUARTERDECK_SECRETS=file');
+  const remedy = 'Nothing was changed. Move the file, and set QUARTERDECK_SECRETS to keychain or file, whichever has the secrets.';
+  throw new Fault('failed.secrets', `${path} is damaged: it does not specify a backend.`, remedy, { where: { file: path } });
 }
 
 export async function writeBackendRecord(path: string, record: Omit<BackendRecord, 'schema'>): Promise<void> {
@@ -46,7 +47,7 @@ export async function copySecrets(from: SecretBackend, to: SecretBackend, signal
     if (there === undefined) await to.add(name, { ...version, value }, keepAll, signal);
     else if (there !== value) {
       const message = `Version ${version.id} of ${name} exists in both backends with different values.`;
-      throw new Fault('failed.migrate', message, 'Nothing was removed. Export the secrets, remove one version, and migrate again.');
+      throw new Fault('failed.migrate', message, 'Nothing was removed. Export the secrets, remove the wrong one, and migrate again.');
     }
   }
   const listed = new Map((await to.list(signal)).map((entry) => [entry.name, entry.versions]));

@@ -281,6 +281,19 @@ describe('which place', () => {
     await expect(open()).rejects.toMatchObject({ code: 'failed.keychain', remedy: 'Unlock the keychain and try again.' });
   });
 
+  test('a damaged record of it changes nothing, and is moved to choose again', async () => {
+    const record = join(folder, 'secrets-place.json');
+    await (await open(inFile)).write(grant, token, 'x', 'given');
+    await writeFile(record, '{');
+    const refused = {
+      code: 'failed.secrets',
+      remedy: expect.stringMatching(/^Nothing was changed\. Move the file, and set QUARTERDECK_SECRETS/),
+    };
+    await expect((await open(inFile)).write(grant, token, 'y', 'given')).rejects.toMatchObject(refused);
+    await rm(record);
+    expect(await (await open(inFile)).read(token, signal)).toBe('x');
+  });
+
   test('is nothing that is made up', async () => {
     await expect(open({ QUARTERDECK_SECRETS: 'cloud' })).rejects.toMatchObject({ code: 'usage.secrets' });
   });
@@ -325,7 +338,12 @@ describe('the sealed file', () => {
     const alone = await openSecretStorage({ env: inFile, paths: { data: folder }, signal });
     await expect(alone.read(token, signal)).rejects.toMatchObject({
       code: 'refused.sealed',
-      remedy: expect.stringContaining('QUARTERDECK_SECRETS_KEY_FILE'),
+      // The variable alone opens no file that a passphrase seals.
+      remedy: expect.stringContaining('QUARTERDECK_SECRETS_KEY_FILE=FILE quarterdeck secrets reseal --key-file'),
+    });
+    await rm(sealedFile());
+    await expect(alone.write(grant, token, 'x', 'given')).rejects.toMatchObject({
+      remedy: 'Run the command in a terminal, or set QUARTERDECK_SECRETS_KEY_FILE to a key file.',
     });
   });
 

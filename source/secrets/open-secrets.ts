@@ -201,8 +201,9 @@ class BackendStorage implements SecretStorage {
       withFileLock(this.#lockPath, async () => {
         signal.throwIfAborted();
         if ((await this.current(signal)) !== backend) throw new SealChanged();
+        const record = await readBackendRecord(this.#recordPath);
         const result = await use(backend);
-        if (!(await readBackendRecord(this.#recordPath))) await writeBackendRecord(this.#recordPath, { kind: backend.kind });
+        if (!record) await writeBackendRecord(this.#recordPath, { kind: backend.kind });
         return result;
       }),
     );

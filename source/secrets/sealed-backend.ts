@@ -57,13 +57,10 @@ export function sealedBackend({ path, keyFile, askPassphrase, whyNew, anchor }: 
     key: await deriveKey(phrase, Buffer.from(header.salt, 'base64'), header),
   });
   const refused = (message: string, remedy: string) => new Fault('refused.sealed', message, remedy);
-  const unattendedFault = () =>
-    refused(
-      `Cannot prompt without a terminal: the passphrase of ${path} is required.`,
-      'Run the command in a terminal, or set QUARTERDECK_SECRETS_KEY_FILE to a key file.',
-    );
+  const unattendedFault = (or: string) =>
+    refused(`Cannot prompt without a terminal: the passphrase of ${path} is required.`, `Run the command in a terminal, or ${or}`);
   const wrongKeyFault = (message: string) =>
-    refused(message, 'The file is complete and was not changed. If the key is correct, the file was modified: restore it from a backup.');
+    refused(message, 'Use the right passphrase or key file. If it is right, the file was modified: restore it from a backup.');
 
   async function sealed() {
     const text = await readOwnFile(path);
@@ -90,7 +87,8 @@ export function sealedBackend({ path, keyFile, askPassphrase, whyNew, anchor }: 
       if (await opens(file, await readKeyFile(keyFile))) return;
       throw wrongKeyFault(`The key file ${keyFile} does not open ${path}.`);
     }
-    if (!askPassphrase) throw unattendedFault();
+    const withKey = 'seal it with a key file there: QUARTERDECK_SECRETS_KEY_FILE=FILE quarterdeck secrets reseal --key-file';
+    if (!askPassphrase) throw unattendedFault(withKey);
     for (let attempt = 0; attempt < attempts; attempt++) {
       const help = attempt === 0 ? path : 'Wrong passphrase. Try again.';
       const phrase = await askPassphrase({ id: 'secrets-passphrase', label: 'Passphrase for the sealed secrets', help }, signal);
@@ -107,7 +105,7 @@ export function sealedBackend({ path, keyFile, askPassphrase, whyNew, anchor }: 
       if (keyFile) return keyOf(await readKeyFile(keyFile), header);
       throw new Fault('usage.secrets', 'No key file is set.', 'Set QUARTERDECK_SECRETS_KEY_FILE.');
     }
-    if (!askPassphrase) throw unattendedFault();
+    if (!askPassphrase) throw unattendedFault('set QUARTERDECK_SECRETS_KEY_FILE to a key file.');
     let problem = '';
     for (let attempt = 0; attempt < attempts; attempt++) {
       const help = [problem, whyNew?.(), 'If you lose the passphrase, the secrets are lost.'].filter(Boolean).join(' ');
@@ -126,7 +124,7 @@ export function sealedBackend({ path, keyFile, askPassphrase, whyNew, anchor }: 
     if (!file) return undefined;
     if (!held || held.header.salt !== file.header.salt) throw new SealChanged();
     const plain = file.open(held.key);
-    if (plain === undefined) throw wrongKeyFault(`${path} was modified without its key.`);
+    if (plain === undefined) throw refused(`${path} was modified without its key.`, 'Restore it from a backup.');
     try {
       const { secrets, generation = 0, id } = parseJson(plain) as { secrets: [SecretName, StoredVersion[]][] } & Partial<SealedVersion>;
       return { secrets: new Map(secrets), version: { generation, id } };

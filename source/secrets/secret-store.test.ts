@@ -16,6 +16,7 @@ test('without a D-Bus session the keychain says so, and is not waited for', asyn
 test('it can be switched off', async () => {
   await expect(keychainStore({ QUARTERDECK_KEYCHAIN: 'off', DISPLAY: ':0' }).set('x', 'y')).rejects.toMatchObject({
     code: 'failed.keychain',
+    remedy: 'Unset QUARTERDECK_KEYCHAIN.',
   });
 });
 

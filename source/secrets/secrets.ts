@@ -23,7 +23,7 @@ export interface SecretEntry {
  */
 export interface SecretStorage {
   readonly kind: 'keychain' | 'file';
-  /** For `secrets list`: `GNOME keyring "Login"`, `/home/me/.local/share/quarterdeck/secrets.sealed`. */
+  /** For `secrets list`: `the macOS login keychain`, `/home/me/.local/share/quarterdeck/secrets.sealed`. */
   readonly where: string;
   /** Why a keychain that may hold secrets was skipped: a sentence. */
   readonly passedOver?: string | undefined;

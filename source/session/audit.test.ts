@@ -342,7 +342,15 @@ describe('where the key rests', () => {
 
   test('no store at all: nothing is recorded, and that is said', async () => {
     store.locked = true;
-    await expect(audit.record(event('a1'))).rejects.toMatchObject({ code: 'failed.audit' });
+    const message = `The audit log ${path} cannot be written: The keychain is locked.`;
+    await expect(audit.record({ ...event('a1'), phase: 'before', outcome: undefined })).rejects.toMatchObject({
+      ...{ code: 'failed.audit', message },
+      remedy: 'Unlock it. Nothing is changed without an audit record.',
+    });
+    await expect(audit.record(event('a1'))).rejects.toMatchObject({
+      ...{ code: 'failed.audit', message },
+      remedy: 'Unlock it. The action was carried out, but is not recorded.',
+    });
   });
 });
 

@@ -140,10 +140,14 @@ export function openAudit({ path, stores, identity, damageMoved, now = () => new
       const written = queue.then(() => withFileLock(path, () => append(event)));
       queue = written.catch(() => {});
       return written.catch((error: unknown) => {
-        // The fault already names the file and the remedy.
-        if (error instanceof Fault && error.where) throw error;
-        const remedy = 'Free disk space or fix the permissions of the folder. Nothing is changed without an audit record.';
-        throw new Fault('failed.audit', `The audit log ${path} cannot be written: ${messageOf(error)}`, remedy, { cause: error });
+        const hasRun = event.outcome === 'done' || event.outcome === 'failed';
+        // It already names the file.
+        const named = error instanceof Fault && error.where ? error : undefined;
+        if (named && !hasRun) throw named;
+        const message = named?.message ?? `The audit log ${path} cannot be written: ${messageOf(error).replace(/\.$/, '')}.`;
+        const remedy = error instanceof Fault ? error.remedy : 'Free disk space or fix the permissions of the folder.';
+        const effect = hasRun ? 'The action was carried out, but is not recorded.' : 'Nothing is changed without an audit record.';
+        throw new Fault(named?.code ?? 'failed.audit', message, `${remedy} ${effect}`, { where: named?.where, cause: error });
       });
     },
     /** Oldest first. Lines that are not entries are left out: `verify` reports them. */

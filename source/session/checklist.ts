@@ -68,13 +68,13 @@ export interface ChecklistOptions {
 
 /** Undefined if there is no file. Throws `config.checklist`. */
 export function storedChecklist(file: string): Promise<StoredChecklist | undefined> {
-  const remedy = 'Move the file. Quarterdeck checks the items again; only skipped items and steps marked as done by hand are lost.';
+  const remedy = 'Move the file. Quarterdeck checks the items again; skips, steps marked as done by hand, and earlier evidence are lost.';
   return readCheckedJson(file, checklist, { code: 'config.checklist', remedy });
 }
 
 /**
- * Several people work through a checklist over several days. Observable items are checked again each time; everything else is saved to a
- * file after each change, so that another person can resume it. In a dry run nothing is written.
+ * A checklist may take several days, and several people who share this account. Observable items are checked again each time; everything
+ * else is saved to a file after each change, so that it can be resumed. In a dry run nothing is written.
  */
 export class Checklist {
   readonly file: string;

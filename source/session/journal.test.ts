@@ -157,6 +157,8 @@ describe('the journal of a run', () => {
     const journal = await open();
     await journal.answered('name', 'x');
     await expect(open('../../etc/passwd')).rejects.toMatchObject({ code: 'usage.run' });
+    const none = '20260101T000000000-abcdef';
+    await expect(open(none)).rejects.toMatchObject({ code: 'usage.run', message: `Unknown run ${none}.` });
     await expect(openJournal({ folder, flow: 'ban', engineName: 'local', resume: journal.run })).rejects.toMatchObject({
       code: 'usage.run',
     });

@@ -74,7 +74,7 @@ async function readRun(path: string): Promise<{ entries: readonly JournalEntry[]
       const entry = entryIn(text);
       const fits = entry !== undefined && (entry.kind === 'run') === (line === 1);
       if (fits) entries.push(entry);
-      // A crash cuts off the last line; the action recorded there did not happen.
+      // A crash cuts off the last line; what it records counts as not done.
       else if (!partial || line === 1) damage ??= `Line ${line} of the journal ${path} is damaged.`;
     }
   } catch (thrown) {
@@ -115,7 +115,8 @@ export async function openJournal({ folder, resume, ...subject }: JournalOptions
     const { entries: earlier, damage } = await readRun(path);
     if (damage !== undefined && (await hasOwnFile(path))) throw damagedRunFault({ file: path, reason: damage });
     const [first] = earlier;
-    if (first?.kind !== 'run' || first.flow !== flow) throw notFound(`Run ${run} does not belong to ${flow}.`);
+    if (first?.kind !== 'run') throw notFound(`Unknown run ${run}.`);
+    if (first.flow !== flow) throw notFound(`Run ${run} does not belong to ${flow}.`);
     begun = true;
     // New entries must begin on a new line.
     await withFileLock(path, () => repairLastLine(path, (text) => entryIn(text) !== undefined));

@@ -292,6 +292,15 @@ describe('the door for changes', () => {
     expect((await audited()).at(-1)).toMatchObject({ outcome: 'failed' });
   });
 
+  test('a shorter limit within it is not said to be its own', async () => {
+    const late = () => Promise.reject(new DOMException('no answer within 10 ms', 'TimeoutError'));
+    for (const limitMs of [60_000, Number.POSITIVE_INFINITY]) {
+      const { session } = await sessionWith();
+      const fault = await faultOf(session.act(actOf(late, { limitMs })));
+      expect(fault).toMatchObject({ code: 'failed.overdue', message: 'Not finished in time: POST /containers/server/stop' });
+    }
+  });
+
   test('an interrupt ends it and is written down as cancelled', async () => {
     const control = new AbortController();
     const { session } = await sessionWith({ signal: control.signal });

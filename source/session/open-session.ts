@@ -140,7 +140,7 @@ export function openSession({ flow, operator, policy, journal, audit, about, sub
     if ('thrown' in outcome) {
       const { thrown } = outcome;
       const stopped = signal.aborted;
-      const fault = stopped ? interrupted(request, thrown) : isAbort(thrown) ? overdue(request, limitMs, thrown) : thrown;
+      const fault = stopped ? interrupted(request, thrown) : thrown;
       // The reason of the failure matters more than that it could not be recorded.
       await record(stopped ? 'cancelled' : 'failed', messageOf(masking.reported(fault))).catch(() => {});
       const reported = masking.thrown(fault);
@@ -153,7 +153,8 @@ export function openSession({ flow, operator, policy, journal, audit, about, sub
     return outcome.result;
   }
 
-  async function granted<T>({ id, right, run, afterwards }: Act<T>, limitMs: number): Promise<{ result: T } | { thrown: unknown }> {
+  async function granted<T>(request: Act<T>, limitMs: number): Promise<{ result: T } | { thrown: unknown }> {
+    const { id, right, run, afterwards } = request;
     const ended = new AbortController();
     const limits = [signal, ended.signal];
     if (Number.isFinite(limitMs)) limits.push(AbortSignal.timeout(limitMs));
@@ -162,7 +163,8 @@ export function openSession({ flow, operator, policy, journal, audit, about, sub
     try {
       outcome = { result: await orAborted(run(mintGrant(id, right, grantSignal)), grantSignal) };
     } catch (thrown) {
-      outcome = { thrown };
+      // A request of the action may have had a shorter limit.
+      outcome = { thrown: isAbort(thrown) ? overdue(request, thrown, grantSignal.aborted ? limitMs : undefined) : thrown };
     } finally {
       // From here on a grant that was kept gives no access.
       ended.abort(new Fault('refused.grantEnded', `The action "${id}" has ended.`, 'This is a bug in Quarterdeck. Please report it.'));
@@ -171,7 +173,7 @@ export function openSession({ flow, operator, policy, journal, audit, about, sub
       const ownSignal = AbortSignal.timeout(afterwardsLimitMs);
       await orAborted(afterwards(mintGrant(id, right, ownSignal)), ownSignal).catch((thrown: unknown) => {
         // The first error is the one that the operator must see first.
-        if (!('thrown' in outcome)) outcome = { thrown };
+        if (!('thrown' in outcome)) outcome = { thrown: isAbort(thrown) ? overdue(request, thrown) : thrown };
       });
     }
     return outcome;
@@ -203,7 +205,7 @@ export function openSession({ flow, operator, policy, journal, audit, about, sub
     await record('refused', 'not confirmed');
     const refusal = new Fault(
       'refused.notConfirmed',
-      `Not confirmed; nothing was changed: ${masked(request.title ?? request.request)}`,
+      `Not confirmed, so not done: ${masked(request.title ?? request.request)}`,
       'Run the command again and confirm.',
     );
     recorded.add(refusal);
@@ -293,7 +295,8 @@ function interrupted({ request }: Pick<Act<never>, 'request'>, cause: unknown): 
   return new Fault('interrupted.act', `Interrupted during: ${cleanLine(request)}`, remedy, { cause });
 }
 
-function overdue({ request }: Pick<Act<never>, 'request'>, limitMs: number, cause: unknown): Fault {
-  const message = `Not finished within ${Math.round(limitMs / 1000)} seconds: ${cleanLine(request)}`;
+function overdue({ request }: Pick<Act<never>, 'request'>, cause: unknown, limitMs?: number): Fault {
+  const within = limitMs === undefined ? 'in time' : `within ${Math.round(limitMs / 1000)} seconds`;
+  const message = `Not finished ${within}: ${cleanLine(request)}`;
   return new Fault('failed.overdue', message, 'The action may still be running: check the status before you try again.', { cause });
 }

@@ -109,7 +109,7 @@ export class SchemaIssues {
         const expected = kindWords[issue.expected] ?? `a ${issue.expected}`;
         if (value === undefined) return missing(`: ${expected}`);
         const remedies = path.length === 0 ? 'Add the content, or remove the file.' : 'Set a value, or remove the line.';
-        const remedy = issue.expected === 'string' ? 'Quote it.' : `Use ${expected}.`;
+        const remedy = issue.expected === 'string' && typeof value !== 'object' ? 'Quote it.' : `Use ${expected}.`;
         return one(`${name} must be ${expected}, not ${kindOf(value)}.`, value === null ? remedies : remedy);
       }
       case 'invalid_value': {

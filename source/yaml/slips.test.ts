@@ -115,6 +115,14 @@ describe('one slip', () => {
       'message: |\n    There',
       /^55:5 The lines of a multi-line text must be indented deeper than the key above them\. Indent this line/,
     ],
+    [
+      'an alias with a colon',
+      soundComponent,
+      'Note keeper',
+      '*note:',
+      /^3:12 Alias ending in : is ambiguous\. Write its name without a colon/,
+    ],
+    ['a comma that is missing in a list', soundCompose, '[db]', '["db" x]', /^5:\d+ Missing , or : between flow sequence items\./],
     ['a second document', soundCompose, 'volumes:\n  data:', '---\nvolumes:\n  data:', /^17:1 This file has more than one document/],
   ])('is told once, where it is: %s', (_, text, from, to, expected) => {
     expect(text.split(from)).toHaveLength(2);

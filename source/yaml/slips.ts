@@ -90,9 +90,10 @@ function slipAt(text: string, { code, message, offset, closing }: ParserError): 
   if (code === 'BAD_SCALAR_START') return slip(offset, `Text cannot begin with ${text.charAt(offset)}.`, 'Quote it.');
   if (code === 'DUPLICATE_KEY') {
     const key = /^(?:"[^"\n]*"|'[^'\n]*'|[^:\s][^:\n]{0,60})/.exec(text.slice(offset, offset + 80))?.[0].replaceAll(/^["']|["']$/g, '');
-    return slip(offset, `"${key}" is set twice.`, key === '<<' ? 'Merge both in one: <<: [*one, *other].' : 'Keep one of the two.');
+    return slip(offset, `"${key ?? ''}" is set twice.`, key === '<<' ? 'Merge both in one: <<: [*one, *other].' : 'Keep one of the two.');
   }
-  const [plain = '', remedy = 'Check the spelling, quotes and indentation here.'] = words[code] ?? [];
+  const isOther = code === 'MISSING_CHAR' && !/^Implicit map keys/.test(message);
+  const [plain = '', remedy = 'Check the spelling, quotes and indentation here.'] = (isOther ? undefined : words[code]) ?? [];
   return slip(code === 'BAD_INDENT' ? line.from + line.indent : offset, plain === '' ? sentence(message) : plain, remedy);
 }
 
@@ -146,7 +147,7 @@ const words: Readonly<Record<string, readonly [message: string, remedy: string]>
   BAD_DQ_ESCAPE: ['', 'Use single quotes, or double each backslash.'],
   MISSING_CHAR: ['A key and its colon must be on the same line.', 'Close the quote, bracket or brace, or add a colon after the key.'],
   MULTIPLE_DOCS: ['This file has more than one document.', 'Keep one document per file, and remove the --- line.'],
-  BAD_ALIAS: ['', 'Define the anchor before it is used.'],
+  BAD_ALIAS: ['', 'Write its name without a colon at the end, or quote the text.'],
   TAG_RESOLVE_FAILED: ['', 'Remove the tag (the word after the exclamation mark).'],
 };
 

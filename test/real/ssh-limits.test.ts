@@ -165,7 +165,7 @@ i=0; while [ $i -lt ${linesEach} ]; do i=$((i+1)); echo "$0 $i"; sleep 0.1; done
       for (const attempt of [() => says(remote, 'here'), () => remote.host.pipe(grant(), ['cat'])]) {
         await expect(attempt()).rejects.toMatchObject({
           code: 'unreachable.session',
-          message: 'The sshd on far allows no more sessions, and a second connection would prompt again.',
+          message: 'The sshd on far allows no more sessions, and a second connection without a prompt failed.',
           remedy: expect.stringContaining('MaxSessions to 10'),
         });
       }

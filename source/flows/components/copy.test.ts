@@ -62,7 +62,7 @@ describe('cp out of a container', () => {
     expect((await stat(here('out', 'run.sh'))).mode & 0o7777).toBe(0o755);
     expect((await stat(here('out', 'sub'))).mode & 0o777).toBe(0o700);
     expect(outcome.message).toBe(
-      `Copied 2 files (6 B) from box:/etc/app to ${here('out')}. Skipped because they are not files, folders or links: app/dev.`,
+      `Copied 2 files (6 B) from box:/etc/app to ${here('out')}. Skipped devices, sockets or hard links: app/dev.`,
     );
   });
 

@@ -63,7 +63,7 @@ export const copy: Flow = {
     session.progress({ id: 'copy', label: 'Copied', fraction: 1, done: true });
     if (count === undefined) return { message: 'Dry run: nothing was copied.' };
     const { files, bytes, skipped } = count;
-    const rest = skipped.length > 0 ? ` Skipped because they are not files, folders or links: ${skipped.map(cleanLine).join(', ')}.` : '';
+    const rest = skipped.length > 0 ? ` Skipped devices, sockets or hard links: ${skipped.map(cleanLine).join(', ')}.` : '';
     const ends = [`${name}:${paths.inside}`, paths.outside].map(cleanLine);
     const [from, to] = paths.direction === 'out' ? ends : ends.reverse();
     return {

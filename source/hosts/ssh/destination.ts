@@ -37,6 +37,9 @@ export function parseDestination(text: string): SshDestination {
   return port === undefined ? { target } : { target, port };
 }
 
+/** Returns the command that connects to it by hand: a host may have another name in the configuration. */
+export const sshText = ({ target, port }: SshDestination): string => `ssh ${port === undefined ? '' : `-p ${port} `}${target}`;
+
 function wrong(text: string, reason: string): Fault {
   return new Fault(
     'usage.destination',

@@ -1,7 +1,7 @@
 import { Fault } from '../../faults/fault.ts';
 import type { Grant } from '../../grants/grant.ts';
 import { cleanLine } from '../../text/clean.ts';
-import type { SshDestination } from './destination.ts';
+import { type SshDestination, sshText } from './destination.ts';
 import { collectOutput, connectLimitSeconds, targetArguments } from './ssh-command.ts';
 import { sshFailure } from './ssh-failures.ts';
 
@@ -46,11 +46,12 @@ export async function changedKey(
     'LogLevel=INFO',
     `ConnectTimeout=${connectLimitSeconds}`,
   ].flatMap((option) => ['-o', option]);
+  const ssh = sshText(destination);
   const args = ['-T', ...options, ...targetArguments(destination), 'exit'];
   const { exitCode, stderr } = await collectOutput([program, ...args], { ...env, LC_ALL: 'C' }, signal, {
     limitMs: checkLimitMs,
     late: (seconds) =>
-      new Fault('unreachable.silent', `${name} sent no host key within ${seconds} s.`, `Check what ssh is waiting for: ssh ${name}`),
+      new Fault('unreachable.silent', `${name} sent no host key within ${seconds} s.`, `Check what ssh is waiting for: ${ssh}`),
   });
   const [, type, shown] = /The fingerprint for the (\S+) key sent by the remote host is\s+(\S+?)\.\s/.exec(stderr) ?? [];
   const [, file] = /Offending (?:\S+ )?key in (.+):\d+\s*$/m.exec(stderr) ?? [];
@@ -60,7 +61,7 @@ export async function changedKey(
   }
   // With all login methods disabled, a refused login is the expected end.
   if (/Permission denied|host key is known for|Host key verification failed/.test(stderr) || exitCode === 0) return undefined;
-  throw sshFailure(name, stderr, { exitCode: 255 }).fault;
+  throw sshFailure(name, stderr, { exitCode: 255, ssh }).fault;
 }
 
 const askKeygen = (args: readonly string[], file: string, env: Surroundings['env'], signal: AbortSignal) =>

@@ -29,7 +29,7 @@ export async function createSocketFolder(folder: string, { pid = process.pid }: 
     throw new Fault(
       'refused.socketFolder',
       `${base} is not a folder owned by this user, so its sockets would not be private.`,
-      `Remove ${base}, or set XDG_RUNTIME_DIR to a folder that you own.`,
+      `Remove ${base}, or set XDG_RUNTIME_DIR (or QUARTERDECK_HOME, if it is set) to a short path that you own.`,
       { where: { file: base } },
     );
   }

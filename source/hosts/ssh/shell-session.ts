@@ -169,7 +169,7 @@ export function linkLost(host: string): Fault {
   return new Fault(
     'unreachable.link',
     `The connection to ${host} was lost.`,
-    'The connection is restored automatically. Operations in progress may have continued on the host.',
+    'The console reconnects automatically. Operations in progress may have continued on the host.',
   );
 }
 
@@ -180,9 +180,7 @@ export interface Mark {
   value: string;
 }
 
-/**
- * Separates the output of several commands in one stream by marks. A mark may arrive in pieces, and in the middle of a program's output.
- */
+/** Separates the output of several commands in one stream. A mark may arrive in pieces, and in the middle of a program's output. */
 export class MarkedOutput {
   readonly #start: Buffer;
   #held: Buffer = Buffer.alloc(0);

@@ -3,7 +3,7 @@ import { readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Fault, isAbort } from '../../faults/fault.ts';
 import { limited, pauseFor } from '../../faults/waits.ts';
-import type { SshDestination } from './destination.ts';
+import { type SshDestination, sshText } from './destination.ts';
 import { Forwards } from './forwards.ts';
 import { SendWindow } from './send-window.ts';
 import { linkLost, type SessionAnswer, ShellSession, sessionCommand } from './shell-session.ts';
@@ -227,8 +227,9 @@ while IFS= read -r qd_f; do if ${isIt}; then printf '%s' "$qd_f"; break; fi; don
 
   async #reason(exitCode: number | null): Promise<SshFailure> {
     const log = await readFile(this.command.log, 'utf8').catch(() => '');
-    if (this.#wasConnected) return brokenLink(this.name, log);
-    return sshFailure(this.name, log, { exitCode, before: this.#first.before });
+    const ssh = sshText(this.command.destination);
+    if (this.#wasConnected) return brokenLink(this.name, log, ssh);
+    return sshFailure(this.name, log, { exitCode, before: this.#first.before, ssh });
   }
 }
 
@@ -238,17 +239,14 @@ export class ConnectFailure extends Error {
   }
 }
 
-/**
- * Reads the configuration that ssh resolves. An operator who configured ssh to refuse unknown keys without a prompt keeps that; all
- * others are prompted.
- */
+/** Reads the configuration that ssh resolves. An operator whose ssh refuses unknown keys keeps that; all others are prompted. */
 async function settingsOf(
   { program, destination }: SshCommand,
   env: Readonly<Record<string, string | undefined>>,
   signal: AbortSignal,
 ): Promise<{ strict: 'ask' | 'yes'; newer: string[] }> {
   const { exitCode, stdout, stderr } = await resolvedConfig(program, destination, env, signal);
-  if (exitCode !== 0) throw new ConnectFailure(sshFailure(destination.target, stderr, { exitCode: 255 }));
+  if (exitCode !== 0) throw new ConnectFailure(sshFailure(destination.target, stderr, { exitCode: 255, ssh: sshText(destination) }));
   return {
     strict: /^stricthostkeychecking (?:yes|true)$/im.test(stdout) ? 'yes' : 'ask',
     newer: Object.entries(newerOptions).flatMap(([word, option]) => (new RegExp(`^${word} `, 'im').test(stdout) ? [option] : [])),

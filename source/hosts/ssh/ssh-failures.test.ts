@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { sshText } from './destination.ts';
 import { brokenLink, silentShell, sshFailure } from './ssh-failures.ts';
 
 const failed = (log: string, how: Partial<Parameters<typeof sshFailure>[2]> = {}) => sshFailure('nas', log, { exitCode: 255, ...how });
@@ -25,9 +26,17 @@ describe('why there is no connection', () => {
       message: 'nas does not start a shell for this user: the login ended with exit code 1: This account is currently not available.',
     });
     // The ssh that connects to a jump host writes there.
-    expect(failed('', { before: { stdout: '', stderr: 'ssh: connect to host jump port 22: Connection refused\n' } }).fault.code).toBe(
-      'unreachable.host',
-    );
+    const jump = { stdout: '', stderr: 'ssh: connect to host jump port 22: Connection refused\n' };
+    expect(failed('', { before: jump }).fault.code).toBe('unreachable.host');
+    expect(failed('Connection closed by UNKNOWN port 65535\r\n', { before: jump }).fault.code).toBe('unreachable.host');
+  });
+
+  test('the command to try is that of the destination, not of the name in the configuration', () => {
+    const ssh = sshText({ target: 'op@10.0.0.9', port: 2222 });
+    expect(failed('op@10.0.0.9: Permission denied (publickey).', { ssh }).fault.remedy).toContain(': ssh -p 2222 op@10.0.0.9');
+    const strict = 'No ED25519 host key is known for nas and you have requested strict checking.\r\nHost key verification failed.';
+    expect(failed(strict, { ssh }).fault.remedy).toMatch(/: ssh -p 2222 op@10\.0\.0\.9 -o StrictHostKeyChecking=ask$/);
+    expect(brokenLink('nas', 'no known words', ssh).fault.remedy).toContain(': ssh -p 2222 op@10.0.0.9');
   });
 
   test('a login that ends without a word is no shell either', () => {

@@ -11,7 +11,8 @@ interface Known {
   shape: RegExp;
   code: FaultCode;
   says: (name: string, match: RegExpExecArray) => string;
-  remedy: (name: string) => string;
+  /** @param ssh the command that connects to it by hand */
+  remedy: (name: string, ssh: string) => string;
 }
 
 const network = 'Check the network, the address and whether the machine is on.';
@@ -36,7 +37,13 @@ const known: readonly Known[] = [
     remedy: (name) => `Generate a new host key on that machine, compare its fingerprint, then connect: quarterdeck hosts check ${name}`,
   },
   {
-    shape: /Host key verification failed|No .* host key is known for|differs from the key for the IP address/,
+    shape: /No .* host key is known for/,
+    code: 'refused.hostKey',
+    says: (name) => `The host key of ${name} is not known, and the ssh configuration accepts no unknown key.`,
+    remedy: (_, ssh) => `Compare the fingerprint on the machine itself, then accept it: ${ssh} -o StrictHostKeyChecking=ask`,
+  },
+  {
+    shape: /Host key verification failed|differs from the key for the IP address/,
     code: 'refused.hostKey',
     says: (name) => `The host key of ${name} was not accepted.`,
     remedy: (name) => `Compare the fingerprint on the machine itself and connect again: quarterdeck hosts check ${name}`,
@@ -45,7 +52,7 @@ const known: readonly Known[] = [
     shape: /Permission denied \(([^)]*)\)/,
     code: 'refused.login',
     says: (name, [, ways]) => `${name} refused the login. It accepts these methods: ${cleanLine(ways ?? '').replaceAll(',', ', ')}.`,
-    remedy: (name) => `Check the user and the key: ssh ${name}`,
+    remedy: (_, ssh) => `Check the user and the key: ${ssh}`,
   },
   {
     shape: /Too many authentication failures/,
@@ -82,7 +89,7 @@ const known: readonly Known[] = [
     shape: /Timeout, server .* not responding/,
     code: 'unreachable.silent',
     says: (name) => `${name} no longer responds.`,
-    remedy: () => `The connection is restored automatically. ${network}`,
+    remedy: () => `The console reconnects automatically. ${network}`,
   },
   {
     shape: /Connection timed out|Operation timed out|Connection to .* timed out|timed out during banner exchange/,
@@ -100,17 +107,16 @@ const known: readonly Known[] = [
     shape: /kex_exchange_identification|Connection closed by|Connection reset by|Broken pipe|closed by remote host/,
     code: 'unreachable.link',
     says: (name) => `${name} closed the connection.`,
-    remedy: () =>
-      'If the connection is not restored automatically, sshd may be restarting, may have too many logins, or may have banned this address.',
+    remedy: () => 'If it stays closed, sshd may be restarting, may have too many logins, or may have banned this address.',
   },
 ];
 
 /** Messages of ssh about single streams, unrelated to the end of the connection. */
 const ofStreams = /^(?:channel \d+: |mux_client|debug\d: |Warning: Permanently added)/;
 
-export function brokenLink(name: string, log: string): SshFailure {
+export function brokenLink(name: string, log: string, ssh = `ssh ${name}`): SshFailure {
   const lines = log.split(/\r?\n/).filter((line) => line.trim() !== '' && !ofStreams.test(line));
-  const reported = sshFailure(name, lines.slice(-3).join('\n'), { exitCode: 255 });
+  const reported = sshFailure(name, lines.slice(-3).join('\n'), { exitCode: 255, ssh });
   return { ...reported, needsOperator: false };
 }
 
@@ -132,29 +138,30 @@ const ended = (sentence: string) => sentence.replace(/\.?$/, '.');
 export function sshFailure(
   name: string,
   log: string,
-  { exitCode, before = { stdout: '', stderr: '' } }: { exitCode: number | null; before?: Greeting },
+  { exitCode, before = { stdout: '', stderr: '' }, ssh = `ssh ${name}` }: { exitCode: number | null; before?: Greeting; ssh?: string },
 ): SshFailure {
   // ssh exits with 255 for its own errors; any other exit code comes from the remote side, and so does all output.
-  if (exitCode !== null && exitCode !== 255) return noShell(name, exitCode, before);
+  if (exitCode !== null && exitCode !== 255) return noShell(name, exitCode, before, ssh);
   const words = [log, before.stderr];
-  for (const text of words) {
-    for (const { shape, code, says, remedy } of known) {
-      const match = shape.exec(text);
-      if (match) return failureOf(new Fault(code, says(name, match), remedy(name)));
-    }
-  }
+  // The last one, a closed connection, is also how ssh itself ends if a jump host refused, whose reason is in the other text.
+  for (const shapes of [known.slice(0, -1), known.slice(-1)])
+    for (const text of words)
+      for (const { shape, code, says, remedy } of shapes) {
+        const match = shape.exec(text);
+        if (match) return failureOf(new Fault(code, says(name, match), remedy(name, ssh)));
+      }
   const lines = words.join('\n').split(/\r?\n/);
   const said = lastLine(lines.findLast((line) => line.trim() !== '' && !/^(?:Warning: Permanently added|debug\d:)/.test(line)) ?? '');
   return failureOf(
     new Fault(
       'unreachable.link',
       ended(said ? `The connection to ${name} failed: ${said}` : `The connection to ${name} ended`),
-      `Check what ssh reports: ssh ${name}`,
+      `Check what ssh reports: ${ssh}`,
     ),
   );
 }
 
-function noShell(name: string, exitCode: number, before: Greeting): SshFailure {
+function noShell(name: string, exitCode: number, before: Greeting, ssh: string): SshFailure {
   const said = lastSaid(before);
   // sshd's own words, for a login without prompts: only a keyboard-interactive login can change it.
   if (/^Password change required but no TTY available/.test(said)) {
@@ -162,7 +169,7 @@ function noShell(name: string, exitCode: number, before: Greeting): SshFailure {
       new Fault(
         'refused.passwordExpired',
         `The password of this user on ${name} has expired and must be changed.`,
-        `Log in once in a terminal and change the password: ssh ${name}`,
+        `Log in once in a terminal and change the password: ${ssh}`,
       ),
     );
   }
