@@ -31,7 +31,7 @@ test('of an interrupted rotation, a secret whose value in the containers nobody 
   expect((await fixture.run(recover, undefined)).message).toBe('rotation-x: left as is.');
   const texts = fixture.operator.shown.flatMap((shown) => (shown.kind === 'text' ? shown.text : []));
   expect(texts.slice(1)).toEqual([
-    'Unresolved: notes/DB_PASSWORD. No record shows which value the containers use. Check the log: quarterdeck logs notes',
+    'Unresolved: notes/DB_PASSWORD. Quarterdeck cannot determine which value the containers use. Check the log: quarterdeck logs notes',
   ]);
   expect(await readdir(folder)).toEqual([]);
 });
