@@ -76,7 +76,7 @@ describe('start', () => {
     fixture.engine.afterStart = () => ({ state: 'exited', exitCode: 78 });
     const fault = await faultOf(fixture.run(start, component));
     expect(fault.code).toBe('failed.start');
-    expect(fault.message).toBe('box ended with exit code 78 right after it started.');
+    expect(fault.message).toBe('box ended with exit code 78 after it started.');
   });
 
   test('a container that restarts in a loop is a failure', async () => {
@@ -117,7 +117,7 @@ describe('start', () => {
   test('a dependency that dies ends it: what needs it is not started', async () => {
     const component = threeServices('exited', 'service_healthy');
     fixture.engine.afterStart = () => ({ state: 'exited', exitCode: 1 });
-    expect((await faultOf(fixture.run(start, component))).message).toContain('db ended with exit code 1 right after it started');
+    expect((await faultOf(fixture.run(start, component))).message).toContain('db ended with exit code 1 after it started');
     expect(fixture.engine.requests).toEqual(['start db']);
   });
 
