@@ -85,7 +85,7 @@ export async function seeThrough(scope: EngineScope, transaction: Transaction): 
   const unchecked: string[] = [];
   for (const { component, joins, kind } of plans) {
     if (joins?.starts === false) continue;
-    const seen = await waitUntilHealthy(scope, component, { sinceMs, changed: kind !== 'rejoin' });
+    const seen = await waitUntilHealthy(scope, component, { sinceMs, changed: kind === 'deploy' ? 'new' : kind !== 'rejoin' });
     first ??= seen;
     unchecked.push(...namesWithoutVerdict(seen));
     await forgetReplaced(scope, component);
