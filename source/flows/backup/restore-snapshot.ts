@@ -109,9 +109,7 @@ async function planBack(scope: EngineScope, id: string, store: BackupStore, back
   };
 }
 
-/**
- * Pins the exact images that ran: a tag may refer to another image by now. An image that was never in a registry is known by its id alone.
- */
+/** Pins the exact images that ran: a tag may refer to another image by now. One that was never in a registry is known by its id alone. */
 function pinsOf({ images }: BackupManifest, { images: here }: StackFacts): Record<string, string> {
   const isStillMeant = ({ reference, id }: ImagePin) =>
     [...here].some(([name, image]) => image.id === id && isSameReference(name, reference));

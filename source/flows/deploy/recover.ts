@@ -20,7 +20,7 @@ import { EngineScope } from '../engine-scope.ts';
 import type { FlowInput, FlowOutcome, Procedure } from '../flow.ts';
 import { cancelled } from '../prompt-cancelled.ts';
 import { secretValues } from '../secrets/secret-values.ts';
-import { labelsOfNetwork, noteVerified, onlyComponent, showApplying } from './apply-plans.ts';
+import { labelsOfNetwork, noteVerified, onlyComponent, showApplying, undoableChange } from './apply-plans.ts';
 import { describeChoices, listRotated, type RotatedSecret, restoreNewest, verifyRotated, writeRotated } from './rotated-secrets.ts';
 import { neededComposeTool } from './stack-facts.ts';
 
@@ -143,8 +143,9 @@ export async function goOn(scope: EngineScope, run: RunOnHost, how: 'finish' | '
     return how === 'finish' || compose === undefined || compose.before !== undefined;
   });
   const unchecked: string[] = [];
-  for (const { component, kind } of there) {
-    const seen = await waitUntilHealthy(scope, component, { sinceMs, changed: how === 'finish' && (kind === 'deploy' ? 'new' : true) });
+  for (const plan of there) {
+    const changed = how === 'finish' && (await undoableChange(scope, plan));
+    const seen = await waitUntilHealthy(scope, plan.component, { sinceMs, changed });
     unchecked.push(...namesWithoutVerdict(seen));
   }
   if (how === 'undo') return;

@@ -128,7 +128,7 @@ async function checklistThrough(checklist: ComponentChecklist): Promise<FlowOutc
   }
   await list.set('probe', { section: sections.after, title: 'Probe', state: 'running' });
   const isChanged = list.note('update')?.data?.['back'] !== undefined;
-  const healthy = await waitUntilHealthy(scope, id, { changed: isChanged });
+  const healthy = await waitUntilHealthy(scope, id, { changed: isChanged && found.facts.entry.upgrade?.rollback === 'safe' });
   await list.set('probe', { state: 'ok', summary: healthy.state.label });
   for (const step of steps.filter(({ after }) => after)) await confirmStep(checklist, step);
   await list.keepSeen();
@@ -250,8 +250,8 @@ async function noteUpdate({ input, list, deployed: { facts }, component }: Compo
   const back = safe
     ? `To undo: quarterdeck rollback ${id}`
     : backup
-      ? `To undo: quarterdeck restore ${id} --snapshot ${backup.stamp}${cleanLine(to)}; rolling back only the image may not be safe`
-      : `No backup was created before the update. Only quarterdeck rollback ${id} can undo the update, and only if the old version can read the data`;
+      ? `To undo: quarterdeck restore ${id} --snapshot ${backup.stamp}${cleanLine(to)}; rolling back only the image may be refused`
+      : `No backup was created before the update. Only an earlier backup can undo it: quarterdeck restore ${id} --snapshot BACKUP`;
   const data = {
     updated: 1,
     ...(run !== undefined && { run }),
