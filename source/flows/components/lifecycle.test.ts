@@ -69,6 +69,7 @@ describe('start', () => {
     expect(fixture.engine.requests).toEqual(['start api', 'start web']);
     expect(outcome.message).toBe('web: api and web are running; already running: db.');
     expect((await fixture.run(start, component)).message).toBe('web is already running.');
+    expect((await fixture.run(start, component, { options: { service: 'db' } })).message).toBe('db of web is already running.');
   });
 
   test('a container that ends at once is a failure with its exit code, not a success', async () => {

@@ -98,7 +98,8 @@ export async function seeThrough(scope: EngineScope, transaction: Transaction): 
 /** Returns whether a rollback could undo a plan that was just applied: it refuses if a new image may have changed the data. */
 export async function undoableChange({ engine, signal }: EngineScope, plan: Plan): Promise<boolean | 'new'> {
   if (plan.kind === 'deploy') return 'new';
-  return plan.kind !== 'rejoin' && (await reasonsAgainstUndo(engine, [plan], signal)).length === 0;
+  // An engine that does not answer yet must not end the wait for it.
+  return plan.kind !== 'rejoin' && (await reasonsAgainstUndo(engine, [plan], signal).catch(() => [])).length === 0;
 }
 
 /** Removes the records of an interrupted flow about containers that the component no longer has. Nothing else would remove them. */

@@ -68,7 +68,8 @@ export async function upgradeComponent(session: Session, input: FlowInput, conte
     // A prompt is cancelled before the change; any other interruption may be in the middle of it.
     const isKnown = update !== 'running' || thrown.code === 'interrupted.cancelled';
     const other = isKnown ? `${id} was not updated.` : `It is unknown whether ${id} was updated.`;
-    const left = `${id} was updated; ${open.length > 0 ? `remaining: ${open.map(({ title }) => title).join(', ')}` : 'no steps remain'}.`;
+    const isChanged = list.note('update')?.data?.['back'] !== undefined;
+    const left = `${id} was ${isChanged ? 'updated' : 'not changed'}; ${open.length > 0 ? `remaining: ${open.map(({ title }) => title).join(', ')}` : 'no steps remain'}.`;
     const message = `${thrown.message.replace(/([^.!?])$/, '$1.')} ${update === 'ok' ? left : other}`;
     throw new Fault(thrown.code, message, `To resume the upgrade: quarterdeck upgrade ${id}`, { cause: thrown });
   }
