@@ -139,6 +139,7 @@ async function choose(session: Session, store: BackupStore): Promise<string> {
 
 /** `which`: the missing one, `backup 20261121T031500Z`; by default there is none at all. */
 export function noBackup(component: string, where: string, which?: string): Fault {
-  const remedy = which === undefined ? 'List all backups: quarterdeck backup list' : `List the backups: quarterdeck backup list ${component}`;
+  const remedy =
+    which === undefined ? 'List all backups: quarterdeck backup list' : `List the backups: quarterdeck backup list ${component}`;
   return new Fault('usage.backup', `No ${cleanLine(which ?? 'backup')} of ${component} in ${where}.`, remedy);
 }

@@ -114,7 +114,8 @@ export async function oneTarget(scope: EngineScope, input: FlowInput, { running 
     const detail = await engine.inspect(chosen.id, session.signal);
     if (detail?.state !== 'running') {
       const state = detail?.state ?? 'no longer exists';
-      const [act, verb] = state === 'paused' ? ['Unpause', 'unpause'] : state === 'restarting' ? ['Check the log of', 'logs'] : ['Start', 'start'];
+      const [act, verb] =
+        state === 'paused' ? ['Unpause', 'unpause'] : state === 'restarting' ? ['Check the log of', 'logs'] : ['Start', 'start'];
       const message = `${chosen.name} is not running (${state}).`;
       throw new Fault('failed.notRunning', message, `${act} the component: quarterdeck ${verb} ${component.id}`);
     }

@@ -82,7 +82,8 @@ function writtenName({ words }: FlowInput): string {
     throw new Fault('usage.secret', 'A secret is required.', 'Pass COMPONENT VARIABLE. To list the secrets: quarterdeck secrets list');
   if (words.length > 2) {
     const message = 'Too many arguments: secrets are not accepted on the command line, where other programs can see them.';
-    const remedy = 'If the last argument is a secret, choose another one, because the shell may have saved it. Run the command without the value, and type it when prompted.';
+    const remedy =
+      'If the last argument is a secret, choose another one, because the shell may have saved it. Run the command without the value, and type it when prompted.';
     throw new Fault('usage.words', message, remedy);
   }
   return second === undefined ? first : `${first}/${second}`;
