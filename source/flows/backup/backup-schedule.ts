@@ -5,7 +5,6 @@ import {
   hasSystemd,
   removeSchedule,
   type Schedule,
-  type ScheduleUnit,
   scheduleUnit,
   unitTexts,
   writeSchedule,
@@ -33,7 +32,7 @@ export const backupSchedule: Procedure = async (session, input, context) => {
   await session.act({
     id: 'schedule',
     right: 'operate',
-    request: `write ${posix.join(unit.folder, unit.name)}.service and .timer, ${systemctlOf(unit)} enable --now ${unit.name}.timer`,
+    request: `write ${posix.join(unit.folder, unit.name)}.service and .timer, systemctl ${[...unit.scope, 'enable'].join(' ')} --now ${unit.name}.timer`,
     run: (grant) => writeSchedule(grant, host, unit, schedule),
   });
   if (session.dryRun) return { message: 'Dry run: nothing was written.' };
@@ -50,14 +49,12 @@ export const backupUnschedule: Procedure = async (session, input, context) => {
   const gone = await session.act({
     id: 'unschedule',
     right: 'operate',
-    request: `${systemctlOf(unit)} disable --now ${unit.name}.timer, remove ${posix.join(unit.folder, unit.name)}.service and .timer`,
+    request: `systemctl ${[...unit.scope, 'disable'].join(' ')} --now ${unit.name}.timer, remove ${posix.join(unit.folder, unit.name)}.service and .timer`,
     run: (grant) => removeSchedule(grant, host, unit),
   });
   if (session.dryRun) return { message: 'Dry run: nothing was removed.' };
   return { message: gone ? `${input.engineName} is no longer backed up by a timer.` : 'No timer found.' };
 };
-
-const systemctlOf = ({ scope }: ScheduleUnit) => ['systemctl', ...scope].join(' ');
 
 async function scheduleOf(scope: EngineScope, input: FlowInput): Promise<Schedule> {
   const { context, engineName } = scope;

@@ -31,7 +31,8 @@ export const up: Procedure = async (session, input, context) => {
   const resumed = await startInterrupted(scope);
   const { components } = await context.fleet.settle(session.signal, { complete: true });
   const here = components.filter(({ host, deployed }) => host === input.engineName && deployed);
-  const asked = meant(here, input.words, input.engineName);
+  const names = input.words.filter((word) => word !== 'all');
+  const asked = meant(here, names, input.engineName);
   const routes = asked.length > 0 ? await routesIn(scope, here) : (new Map() as Routes);
   const wanted = providersFirst(
     asked,
@@ -42,7 +43,7 @@ export const up: Procedure = async (session, input, context) => {
     await settleRotations(scope);
     const sealed = showSealed(session, sealedIn(components, input.engineName));
     return {
-      message: `${resumed.length > 0 ? `Started after an interrupted operation: ${namesText(resumed)}. ` : ''}Nothing to start: ${upText(here, input.words)}${unwellSentence(here, sealed.ids)}${sealed.sentence}`,
+      message: `${resumed.length > 0 ? `Started after an interrupted operation: ${namesText(resumed)}. ` : ''}Nothing to start: ${upText(here, names)}${unwellSentence(here, sealed.ids)}${sealed.sentence}`,
       data: { started: resumed, down: [], sealed: sealed.ids },
     };
   }
@@ -117,8 +118,7 @@ function showSealed(session: Session, ids: readonly string[]): { ids: readonly s
   return { ids, sentence: ids.length === 0 ? '' : sentence };
 }
 
-function meant(here: readonly ComponentView[], words: readonly string[], engineName: string): readonly ComponentView[] {
-  const names = namesIn(words);
+function meant(here: readonly ComponentView[], names: readonly string[], engineName: string): readonly ComponentView[] {
   if (names.length === 0) return componentsToStart(here);
   return names.flatMap((name) => {
     const found = here.find(({ id }) => id === name);
@@ -131,11 +131,8 @@ function meant(here: readonly ComponentView[], words: readonly string[], engineN
   });
 }
 
-const namesIn = (words: readonly string[]) => words.filter((word) => word !== 'all');
-
 /** Returns the components that need no start, as the end of a sentence. */
-function upText(here: readonly ComponentView[], words: readonly string[]): string {
-  const names = namesIn(words);
+function upText(here: readonly ComponentView[], names: readonly string[]): string {
   if (names.length > 0) return `${namesText(names)} ${names.length === 1 ? 'is' : 'are'} running or paused.`;
   if (here.length === 0) return 'Quarterdeck has not deployed any components.';
   return 'all deployed components that should be running are running.';

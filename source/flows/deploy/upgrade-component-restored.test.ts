@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { answering } from '../../../test/doubles/practice-ground.ts';
 import { PracticeFixture } from '../../../test/doubles/practice-fixture.ts';
+import { answering } from '../../../test/doubles/practice-ground.ts';
 import type { FlowOutcome } from '../flow.ts';
 
 let outcome: FlowOutcome;

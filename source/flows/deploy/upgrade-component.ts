@@ -225,7 +225,7 @@ function backupState({ scope: { context }, entry }: StackFacts, input: FlowInput
   const location = backupLocation(input, context);
   const last = backup?.atMs === undefined ? 'no earlier backup known' : `last backup: ${agoText(Date.now() - backup.atMs)}`;
   if (context.practice) return { state: 'ok' as const, summary: 'not needed in the practice stack' };
-  if (entry.backup.every(({ method }) => method === 'skip')) return { state: 'ok' as const, summary: 'there is no data to back up' };
+  if (entry.backup.every(({ method }) => method === 'skip')) return { state: 'ok' as const, summary: 'not needed: nothing to back up' };
   if (location !== undefined && isBackupRequested(input))
     return { state: 'ok' as const, summary: `will be created before the change; ${last}` };
   const isFresh = backup?.atMs !== undefined && Date.now() - backup.atMs < freshBackupMs;
