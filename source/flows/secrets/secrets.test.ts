@@ -175,7 +175,9 @@ describe('secrets set', () => {
     fixture.operator.answers = { value: [marked], again: [marked] };
     const { message } = await run(secretsSet, ['backup', 'RESTIC_PASSWORD']);
     expect(message).toBe('Stored version v2 of local/backup/RESTIC_PASSWORD. It takes effect with the next backup.');
-    await expect(run(secretsRotate, ['backup', 'RESTIC_PASSWORD'])).rejects.toMatchObject({ remedy: expect.stringContaining('restic key passwd') });
+    await expect(run(secretsRotate, ['backup', 'RESTIC_PASSWORD'])).rejects.toMatchObject({
+      remedy: expect.stringContaining('restic key passwd'),
+    });
   });
 
   test('keeps what is typed twice, and shows it nowhere', async () => {
