@@ -10,10 +10,7 @@ export function entryOf({ catalog }: Pick<FlowContext, 'catalog'>, { id, entry }
   return catalog.get(entry ?? id);
 }
 
-/**
- * Returns the current containers of a component, by the catalog's service names. Without `component` it is the one deployed by Quarterdeck
- * in the project of that id.
- */
+/** Returns the containers by the service names of the catalog; without `component`, of the one that Quarterdeck deployed under its id. */
 export async function targetOf(
   context: FlowContext,
   engineName: string,

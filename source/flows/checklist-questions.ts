@@ -14,8 +14,8 @@ export function skipsOf(input: FlowInput): ReadonlyMap<string, string> {
     (optionsOf(input, 'skip') ?? []).map((text) => {
       const [, item = '', reason = ''] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
       if (item.trim() === '' || reason.trim() === '') {
-        const remedy = 'Pass the item and a reason: --skip webhooks="switched off for the upgrade".';
-        throw new Fault('usage.skip', `--skip ${cleanLine(text)} has no reason.`, remedy);
+        const remedy = 'For example: --skip webhooks="switched off for the upgrade"';
+        throw new Fault('usage.skip', `--skip must be ITEM=REASON, not "${cleanLine(text)}".`, remedy);
       }
       return [item.trim(), reason.trim()];
     }),
@@ -97,10 +97,11 @@ function refusedBy(blocked: readonly ChecklistItem[]): Fault {
   const advice = blocked.flatMap((item) => item.advice || []).slice(0, 3);
   const skip = `${blocked[0]?.id}=REASON`;
   const message = `${countText(blocked.length, 'blocking item')}. ${summaries.join(' ')}`;
-  return new Fault('refused.blocked', message, [...advice, `Or skip one: --skip ${skip.includes(' ') ? `"${skip}"` : skip}.`].join(' '));
+  const skipping = `${advice.length > 0 ? 'Or skip' : 'Skip'} an item: --skip ${skip.includes(' ') ? `"${skip}"` : skip}.`;
+  return new Fault('refused.blocked', message, [...advice, skipping].join(' '));
 }
 
-/** Writes the report to the path of `--report`; an existing report at that path is of the same checklist, and is replaced. */
+/** Writes the report to the path of `--report`. An existing file at that path is replaced: it is a report of an earlier run. */
 export async function writeReport(session: Session, input: FlowInput, list: Checklist, outcome: string): Promise<string | undefined> {
   const report = optionOf(input, 'report');
   if (report === undefined || session.dryRun) return undefined;

@@ -159,10 +159,7 @@ export const resumable = <R extends Right>(right: R) => ({ right, resumes: true 
 /** One flow of a list. Missing properties come from the common ones, and its id from its verb (`vault read`: `vault-read`). */
 type LazyFlow<Common> = Omit<FlowMeta, 'id' | keyof Common> & Partial<FlowMeta> & { load: () => Promise<Procedure> };
 
-/**
- * The procedures are loaded when they run: every module that the first frame needs is read on each start. Common flags are listed after a
- * flow's own.
- */
+/** Procedures are loaded when they run: modules of the first frame are read on each start. Common flags are listed after a flow's own. */
 export function lazyFlows<Common extends Partial<FlowMeta>>(common: Common, entries: readonly LazyFlow<Common>[]): readonly Flow[] {
   return entries.map(({ load, ...entry }) => {
     const meta = { ...common, ...entry } as Omit<FlowMeta, 'id'> & Partial<Pick<FlowMeta, 'id'>>;

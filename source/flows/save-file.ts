@@ -26,10 +26,7 @@ export function fileStamp(timeMs: number): string {
   return `${time.getFullYear()}-${two(time.getMonth() + 1)}-${two(time.getDate())}-${two(time.getHours())}${two(time.getMinutes())}${two(time.getSeconds())}`;
 }
 
-/**
- * Returns what an action that writes this file must state if the file exists, because its content will be lost. Throws `usage.path` for
- * anything but a plain file.
- */
+/** Returns what an action that replaces this file must state: its content is lost. Throws `usage.path` for anything but a plain file. */
 export async function replacing(
   file: string,
   signal: AbortSignal,

@@ -48,7 +48,7 @@ for (const { kind, composer } of ways) {
 
     it('says that everything runs, where it does', async () => {
       const { code, stdout } = await fixture.operator.run(['up']);
-      expect([code, stdout.trim()]).toEqual([0, 'Nothing to start: all deployed components are running, or were stopped by an operator.']);
+      expect([code, stdout.trim()]).toEqual([0, 'Nothing to start: all deployed components that should be running are running.']);
     });
 
     it('makes containers that are gone again, what others need first, and names what did not come back', async () => {

@@ -6,6 +6,7 @@ import { cleanLine } from '../../text/clean.ts';
 import type { ReadyPlan } from '../deploy/plan-component.ts';
 import type { EngineScope } from '../engine-scope.ts';
 import type { FlowContext, FlowInput } from '../flow.ts';
+import { optionOf } from '../flow-options.ts';
 import { backUp } from './backup.ts';
 import { backupLocation, openStore } from './backup-target.ts';
 import { restoreSnapshot } from './restore-snapshot.ts';
@@ -53,12 +54,8 @@ export async function backUpFirst(scope: EngineScope, input: FlowInput, ready: r
       if (manifest) backups[id] = { stamp: manifest.stamp, where: store.where };
     } catch (thrown) {
       if (!(thrown instanceof Fault) || thrown.kind === 'interrupted') throw thrown;
-      throw new Fault(
-        thrown.code,
-        `Nothing was updated, because the backup failed: ${thrown.message}`,
-        `${thrown.remedy} To update without a backup, add --no-backup.`,
-        { cause: thrown },
-      );
+      const message = `Nothing was updated, because the backup failed: ${thrown.message}`;
+      throw new Fault(thrown.code, message, `${thrown.remedy} To update without a backup, add --no-backup.`, { cause: thrown });
     }
   }
   return backups;
@@ -80,8 +77,10 @@ export async function offerSnapshots(
     const reasons = await reasonsAgainstUndo(scope.engine, [plan], session.signal);
     if (reasons.length > 0) migrated.push({ id: plan.component, reasons });
   }
-  const remedy = snapshotRemedy({ backups: Object.fromEntries(migrated.flatMap(({ id }) => (backups[id] ? [[id, backups[id]]] : []))) });
-  if (remedy === undefined) throw thrown;
+  const restoring = snapshotRemedy({ backups: Object.fromEntries(migrated.flatMap(({ id }) => (backups[id] ? [[id, backups[id]]] : []))) });
+  if (restoring === undefined) throw thrown;
+  const to = optionOf(input, 'to');
+  const remedy = to === undefined ? restoring : `${restoring} Add --to ${cleanLine(to)}.`;
   const reported = migrated.map(
     ({ id, reasons }) => `Backup of ${id} before the update: ${backups[id]?.stamp}, in ${backups[id]?.where}. ${reasons.join(' ')}`,
   );
@@ -102,6 +101,12 @@ export async function offerSnapshots(
   });
   if (choice !== 'restore') throw failed;
   const outcomes: string[] = [];
-  for (const { id } of migrated) outcomes.push((await restoreSnapshot(scope, input, id, backups[id]?.stamp ?? '')).message);
+  for (const { id } of migrated) {
+    const restored = await restoreSnapshot(scope, input, id, backups[id]?.stamp ?? '').catch((cause: unknown) => {
+      // Declining the restore leaves the failed update as it is.
+      throw cause instanceof Fault && cause.code === 'interrupted.cancelled' ? failed : cause;
+    });
+    outcomes.push(restored.message);
+  }
   return outcomes.join(' ');
 }

@@ -18,7 +18,8 @@ import { listBackupsOf, planLike, unauthenticatedText } from './backups-of.ts';
 export const backupList: Procedure = async (session, input, context) => {
   const scope = new EngineScope(session, context, input.engineName);
   const store = await openStore(scope, input);
-  const backups = await store.list(session.signal, input.words[0]);
+  const [named] = input.words;
+  const backups = await store.list(session.signal, named);
   const interrupted = await store.interrupted(session.signal);
   for (const { component, stamp } of interrupted)
     session.show({ kind: 'text', text: `Backup ${stamp} of ${component} is incomplete: it is still running, or was interrupted.` });
@@ -35,7 +36,8 @@ export const backupList: Procedure = async (session, input, context) => {
       manifest,
     })),
   };
-  if (backups.length === 0) return { message: `No backups in ${store.where}.`, data };
+  const whose = named === undefined ? '' : ` of ${cleanLine(named)}`;
+  if (backups.length === 0) return { message: `No backups${whose} in ${store.where}.`, data };
   const columns: Columns<BackupFacts> = {
     COMPONENT: ({ component }) => component,
     BACKUP: ({ stamp }) => stamp,
@@ -44,7 +46,7 @@ export const backupList: Procedure = async (session, input, context) => {
     CONTENT: contentText,
   };
   showList(session, backups, columns, { title: 'Backups', right: ['SIZE'] });
-  return { message: `${countText(backups.length, 'backup')} in ${store.where}.`, data };
+  return { message: `${countText(backups.length, 'backup')}${whose} in ${store.where}.`, data };
 };
 
 export function contentText(backup: BackupFacts): string {
@@ -74,7 +76,7 @@ export const backupVerify: Procedure = async (session, input, context) => {
   const view = context.fleet.snapshot().components.find(({ host, id }) => host === input.engineName && id === component);
   const all = view ? await listBackupsOf(scope, store, view) : await store.list(session.signal, component);
   const backups = all.filter((backup) => stamp === undefined || backup.stamp === stamp);
-  if (backups.length === 0) throw noBackup(component, store.where, stamp);
+  if (backups.length === 0) throw noBackup(component, store.where, stamp && `backup ${stamp}`);
   const damaged: string[] = [];
   const unauthenticated = backups.filter((backup) => backup.manifest && backup.unauthenticated !== undefined);
   for (const backup of unauthenticated) session.show({ kind: 'text', text: unauthenticatedText(backup) ?? '' });
@@ -111,11 +113,8 @@ export const backupVerify: Procedure = async (session, input, context) => {
     return { message: `${count} ${matches} checksums, but ${which} cannot be authenticated.`, data, exitCode: cannotTellExitCode };
   }
   if (damaged.length === 0) return { message: `Verified ${count}: no damage found.`, data };
-  throw new Fault(
-    'failed.damaged',
-    `${countText(damaged.length, 'backup')} of ${component} ${damaged.length === 1 ? 'is' : 'are'} damaged: ${damaged.join(', ')}.`,
-    `Create a new backup: quarterdeck backup ${component}`,
-  );
+  const message = `${countText(damaged.length, 'backup')} of ${component} ${damaged.length === 1 ? 'is' : 'are'} damaged: ${damaged.join(', ')}.`;
+  throw new Fault('failed.damaged', message, `Create a new backup: quarterdeck backup ${component}`);
 };
 
 async function omittedBy(scope: EngineScope, component: ComponentView | undefined, backup: BackupFacts | undefined) {
@@ -138,10 +137,9 @@ async function choose(session: Session, store: BackupStore): Promise<string> {
   });
 }
 
-export function noBackup(component: string, where: string, stamp?: string): Fault {
-  return new Fault(
-    'usage.backup',
-    stamp === undefined ? `No backup of ${component} in ${where}.` : `No backup ${cleanLine(stamp)} of ${component} in ${where}.`,
-    `List the backups: quarterdeck backup list ${component}`,
-  );
+/** `which`: the missing one, `backup 20261121T031500Z`; by default there is none at all. */
+export function noBackup(component: string, where: string, which?: string): Fault {
+  const remedy =
+    which === undefined ? 'List all backups: quarterdeck backup list' : `List the backups: quarterdeck backup list ${component}`;
+  return new Fault('usage.backup', `No ${cleanLine(which ?? 'backup')} of ${component} in ${where}.`, remedy);
 }

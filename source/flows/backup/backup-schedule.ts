@@ -25,15 +25,14 @@ export const backupSchedule: Procedure = async (session, input, context) => {
   const schedule = await scheduleOf(scope, input);
   const unit = await scheduleUnit(host, input.engineName, session.signal);
   for (const line of remarks(input)) session.show({ kind: 'text', text: line });
-  if (input.options.cron === true || !(await hasSystemd(host, unit, session.signal))) {
+  if (input.options.cron === true || !(await hasSystemd(host, unit, session.signal)))
     return { message: `Add this line to the crontab (crontab -e): ${cronLine(schedule)}`, data: { cron: cronLine(schedule) } };
-  }
   const { service, timer } = unitTexts(schedule);
   session.show({ kind: 'text', text: `${service}\n${timer}` });
   await session.act({
     id: 'schedule',
     right: 'operate',
-    request: `write ${posix.join(unit.folder, unit.name)}.service and .timer, systemctl enable --now ${unit.name}.timer`,
+    request: `write ${posix.join(unit.folder, unit.name)}.service and .timer, systemctl ${[...unit.scope, 'enable'].join(' ')} --now ${unit.name}.timer`,
     run: (grant) => writeSchedule(grant, host, unit, schedule),
   });
   if (session.dryRun) return { message: 'Dry run: nothing was written.' };
@@ -50,7 +49,7 @@ export const backupUnschedule: Procedure = async (session, input, context) => {
   const gone = await session.act({
     id: 'unschedule',
     right: 'operate',
-    request: `systemctl disable --now ${unit.name}.timer, remove ${posix.join(unit.folder, unit.name)}.service and .timer`,
+    request: `systemctl ${[...unit.scope, 'disable'].join(' ')} --now ${unit.name}.timer, remove ${posix.join(unit.folder, unit.name)}.service and .timer`,
     run: (grant) => removeSchedule(grant, host, unit),
   });
   if (session.dryRun) return { message: 'Dry run: nothing was removed.' };
@@ -82,11 +81,10 @@ async function scheduledTarget(scope: EngineScope, input: FlowInput): Promise<st
     return target.kind === 'folder' ? target.folder : (written ?? '');
   }
   if (/\/\/[^/@]*:[^/@]*@/.test(written)) {
-    throw new Fault(
-      'refused.schedule',
-      'The repository address contains a password, which any user could read in the command line of the timer.',
-      'Use an address without a password; restic reads RESTIC_REST_USERNAME and RESTIC_REST_PASSWORD from an EnvironmentFile of the unit.',
-    );
+    const message = 'The repository address contains a password, which any user could read in the command line of the timer.';
+    const remedy =
+      'Use an address without a password; restic reads RESTIC_REST_USERNAME and RESTIC_REST_PASSWORD from an EnvironmentFile of the unit.';
+    throw new Fault('refused.schedule', message, remedy);
   }
   if (optionOf(input, 'password-file') === undefined) {
     const remedy = 'Write the password to a file that only its owner can read (chmod 600), and pass --password-file FILE.';
@@ -100,6 +98,6 @@ function remarks(input: FlowInput): string[] {
   const exposed = `The repository password is stored in plaintext in ${cleanLine(file ?? '')}: anyone who can read that file can read the backups.`;
   return [
     ...(file === undefined ? [] : [exposed]),
-    'If the keychain is locked when the timer runs, the backup omits the secrets and lists those that a restore requires.',
+    'If the stored secrets cannot be read when the backup runs, it omits the secrets and lists those that a restore requires.',
   ];
 }

@@ -12,7 +12,8 @@ import type { FlowContext, FlowInput } from '../flow.ts';
 import { optionOf, optionsOf } from '../flow-options.ts';
 import { refuseTypedPath } from '../named-file.ts';
 
-/** Secrets of an engine: `<engine>/backup/RESTIC_PASSWORD`. */
+/** Secrets of an engine, and of no component: `<engine>/backup/RESTIC_PASSWORD`. */
+export const backupSecrets = 'backup';
 const resticPassword = 'RESTIC_PASSWORD';
 export const backupPassphrase = 'BACKUP_PASSPHRASE';
 
@@ -22,10 +23,7 @@ export function backupLocation(input: FlowInput, context: FlowContext): string |
 
 export async function backupTarget(scope: EngineScope, input: FlowInput): Promise<BackupTarget> {
   const { session, context, engineName } = scope;
-  if (context.practice) {
-    const message = 'A practice stack has no data to back up.';
-    throw new Fault('refused.practice', message, 'Use a real host.');
-  }
+  if (context.practice) throw new Fault('refused.practice', 'A practice stack has no data to back up.', 'Use a real host.');
   const { home } = await scope.host.facts(session.signal);
   for (const typed of [optionOf(input, 'to'), optionOf(input, 'password-file')]) if (typed !== undefined) refuseTypedPath(session, typed);
   let written = backupLocation(input, context);
@@ -71,13 +69,13 @@ async function passwordOf(scope: EngineScope, input: FlowInput): Promise<{ value
 }
 
 async function readKept({ session, engineName }: EngineScope, vault: SecretStorage, variable: string): Promise<string | undefined> {
-  const kept = await vault.read(secretName(engineName, 'backup', variable), session.signal);
+  const kept = await vault.read(secretName(engineName, backupSecrets, variable), session.signal);
   if (kept !== undefined) session.hide(kept);
   return kept;
 }
 
 async function keep({ session, engineName }: EngineScope, vault: SecretStorage, variable: string, value: string): Promise<void> {
-  const name = secretName(engineName, 'backup', variable);
+  const name = secretName(engineName, backupSecrets, variable);
   await session.act({
     id: `keep ${name}`,
     right: 'operate',

@@ -109,6 +109,11 @@ describe.skipIf(!hasTools)('backup and restore', () => {
     });
     expect(fixture.engine.requests).toEqual(['stop app', 'start app']);
     expect((await fixture.run(backupList, undefined, { options: { to } })).message).toBe(`1 backup in ${to} on local.`);
+    for (const [name, says] of [
+      ['notes', '1 backup of notes'],
+      ['vault', 'No backups of vault'],
+    ] as const)
+      expect((await fixture.run(backupList, undefined, { options: { to }, words: [name] })).message).toBe(`${says} in ${to} on local.`);
     expect((await fixture.run(backupVerify, undefined, { options: { to }, words: ['notes'] })).message).toMatch(/no damage found\.$/);
     // At a terminal the operator can choose the component instead of typing its name.
     fixture.operator.answers['component'] = ['notes'];
@@ -166,6 +171,25 @@ describe.skipIf(!hasTools)('backup and restore', () => {
     expect(fixture.engine.put[0]?.archive.toString()).toContain('what was written');
   });
 
+  it('a component that was stopped before a restore stays stopped, and is not waited for', async () => {
+    fixture.operator.answers['backup-passphrase'] = [''];
+    await fixture.run(backup, view(), { options: { to } });
+    fixture.engine.change('app', { state: 'exited' });
+    const { message } = await fixture.run(restore, view(), { options: { to } });
+    expect(message).toMatch(/^Restored notes as of \S+Z\. To start it: quarterdeck start notes$/);
+  });
+
+  it('where every backup is damaged, that is said, and not that there is none', async () => {
+    fixture.operator.answers['backup-passphrase'] = [''];
+    await fixture.run(backup, view(), { options: { to } });
+    const [stamp = ''] = await readdir(join(to, 'notes'));
+    await writeFile(join(to, 'notes', stamp, 'manifest.json'), '{');
+    await expect(fixture.run(restore, view(), { options: { to } })).rejects.toMatchObject({
+      message: `No intact backup of notes in ${to} on local.`,
+      remedy: 'List the backups: quarterdeck backup list notes',
+    });
+  });
+
   it('a backup whose volumes no container here has is refused with their names, and nothing is stopped', async () => {
     fixture.operator.answers['backup-passphrase'] = [''];
     await fixture.run(backup, view(), { options: { to } });
@@ -181,7 +205,7 @@ describe.skipIf(!hasTools)('backup and restore', () => {
     context = { ...context, catalog: { entries: [renamed], get: () => renamed, problems: [] } };
     await expect(fixture.run(restore, view(), { options: { to } })).rejects.toMatchObject({
       code: 'refused.nothingToRestore',
-      message: `Nothing in the backup ${stamp} matches a volume of notes. data: no container on this host uses this volume.`,
+      message: `Nothing in the backup ${stamp} can be restored into notes. data: no container on this host uses this volume.`,
     });
     expect(fixture.engine.requests).toEqual([]);
   });
@@ -473,7 +497,7 @@ describe.skipIf(!hasTools)('backup and restore', () => {
     it('a manifest that was changed, with right checksums, is refused before anything is touched; no flag helps', async () => {
       await forge((manifest) => ({ ...manifest, by: 'mallory@nas' }));
       for (const unsigned of [false, true])
-        await expect(tryRestore({ unsigned })).rejects.toMatchObject({ message: expect.stringMatching(/damaged|No backup/) });
+        await expect(tryRestore({ unsigned })).rejects.toMatchObject({ message: expect.stringMatching(/damaged|No intact backup/) });
       expect(fixture.engine.requests).toEqual([]);
       await expect(verify()).rejects.toMatchObject({ code: 'failed.damaged' });
     });

@@ -59,11 +59,8 @@ export const backupAll: Procedure = async (session, input, context) => {
     }
   }
   if (failed.length > 0) {
-    throw new Fault(
-      'failed.backup',
-      `${countText(saved.length, 'backup')} created, ${countText(failed.length, 'component')} not backed up: ${failed.join(', ')}.`,
-      `To see the reason, back up a single component: quarterdeck backup ${failed[0]}`,
-    );
+    const message = `${countText(saved.length, 'backup')} created, ${countText(failed.length, 'component')} not backed up: ${failed.join(', ')}.`;
+    throw new Fault('failed.backup', message, `To see the reason, back up a single component: quarterdeck backup ${failed[0]}`);
   }
   if (session.dryRun) return { message: 'Dry run: nothing was saved.' };
   return { message: `Backed up ${countText(saved.length, 'component')} to ${store.where}.`, data: { backups: saved } };

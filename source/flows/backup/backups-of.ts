@@ -59,5 +59,5 @@ export async function throwUnlessAuthentic(session: Session, { options }: FlowIn
       })
     : 'cancel';
   if (answer === 'restore') return;
-  throw new Fault('refused.unsigned', why, 'Nothing was changed. If you trust the source of the backup, add --unsigned.');
+  throw new Fault('refused.unsigned', why, 'Nothing was restored. If you trust the source of the backup, add --unsigned.');
 }

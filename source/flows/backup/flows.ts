@@ -45,7 +45,7 @@ export const backupFlows: readonly Flow[] = lazyFlows({ right: 'operate', about:
   {
     verb: 'backup list',
     title: 'List backups',
-    summary: 'Lists the backups of a host or component with their age, size and content, and shows what each backup omits.',
+    summary: 'Lists the backups of a host or component with their age, size and content, and marks damaged and incomplete ones.',
     right: 'read',
     usage: '[COMPONENT]',
     wordsFor: oneComponent,
@@ -56,7 +56,7 @@ export const backupFlows: readonly Flow[] = lazyFlows({ right: 'operate', about:
     verb: 'backup verify',
     title: 'Verify backups',
     summary:
-      'Reads one or all backups of a component, verifies their checksums, and reports mounted volumes and folders that the newest one omits.',
+      'Reads one or all backups of a component, verifies their checksums, and reports mounted volumes and folders that the newest of them omits.',
     right: 'read',
     usage: 'COMPONENT [BACKUP]',
     wordsFor: oneComponent,

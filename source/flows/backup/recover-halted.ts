@@ -33,7 +33,7 @@ export async function recoverHalted(scope: EngineScope, record: HaltedRecord): P
     id: `start ${record.run}`,
     right: 'operate',
     title: `Start ${names} again`,
-    request: `start ${names}, stopped by an interrupted ${cleanLine(record.flow)}`,
+    request: `start or unpause ${names}, halted by an interrupted ${cleanLine(record.flow)}`,
     target: { host: engineName, component: cleanLine(record.component) },
     limitMs,
     run: async (grant) => {
@@ -41,11 +41,8 @@ export async function recoverHalted(scope: EngineScope, record: HaltedRecord): P
       const failures = await startHalted(grant, record, { host, engine: scope.engine, stackFolder }).finally(() => lock.release());
       const [first] = failures;
       if (!first) return;
-      throw new Fault(
-        'failed.stillStopped',
-        `${namesText(failures.map(({ container }) => cleanLine(container.name)))} could not be restarted: ${cleanLine(first.reason)}`,
-        'Check the log, then run quarterdeck recover again.',
-      );
+      const message = `${namesText(failures.map(({ container }) => cleanLine(container.name)))} could not be restarted: ${cleanLine(first.reason)}`;
+      throw new Fault('failed.stillStopped', message, 'Check the log, then run quarterdeck recover again.');
     },
   });
   context.fleet.refresh();
@@ -85,7 +82,7 @@ export async function forgetRotation(
   });
 }
 
-/** The containers decide: data and keychain get their value. `leave` if no deployment record shows which one that is. */
+/** The containers decide: data and keychain get their value. `leave` if it is unknown for one of them; the record is removed anyway. */
 async function settleSecrets(scope: EngineScope, record: HaltedRecord, secrets: readonly RotatingSecret[]): Promise<'undo' | 'leave'> {
   const { session, context, host } = scope;
   const stackFolder = await scope.stackFolder();
@@ -98,17 +95,14 @@ async function settleSecrets(scope: EngineScope, record: HaltedRecord, secrets: 
       unknown.push({ component, variable });
       continue;
     }
-    await writeVersion(scope, {
-      secret: { component, variable, entry, field },
-      ...{ version, which: 'old', settles: record.run },
-    });
+    await writeVersion(scope, { secret: { component, variable, entry, field }, version, which: 'old', settles: record.run });
     await restoreNewest(scope, [{ component, variable, before: version }]);
   }
   const names = secretsText(unknown);
   await forgetRotation(scope, record, unknown.length > 0 ? `clear the interrupted rotation of ${names}` : undefined);
   const [first] = unknown;
   const text = first
-    ? `Unresolved: ${names}. No record shows which value the containers use. Check the log: quarterdeck logs ${cleanLine(first.component)}`
+    ? `Unresolved: ${names}. Quarterdeck cannot determine which value the containers use. Check the log: quarterdeck logs ${cleanLine(first.component)}`
     : `Resolved: the data, the containers and the stored secrets have the same value for ${secretsText(secrets)}.`;
   if (!session.dryRun) session.show({ kind: 'text', text });
   return first ? 'leave' : 'undo';

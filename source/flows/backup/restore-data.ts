@@ -94,6 +94,7 @@ export async function recoverRestore(scope: EngineScope, input: FlowInput, recor
   const by = await operatorOf(scope);
   const component = cleanLine(record.component);
   const complete = record.state === 'replaced';
+  const outcome = complete ? 'finish' : choice;
   await session.act({
     id: `undo ${record.run}`,
     right: 'operate',
@@ -109,7 +110,7 @@ export async function recoverRestore(scope: EngineScope, input: FlowInput, recor
     },
   });
   context.fleet.refresh();
-  if (session.dryRun) return choice;
+  if (session.dryRun) return outcome;
   const seen = scope.component(record.component, record.project);
   if (choice === 'finish' && !complete && seen) {
     // Imported on demand: that module imports this one.
@@ -117,8 +118,8 @@ export async function recoverRestore(scope: EngineScope, input: FlowInput, recor
     const options = { ...input.options, ...(record.to !== undefined && { to: record.to }) };
     const { message } = await restore(session, { ...input, component: seen, words: [record.backup], options }, context);
     session.show({ kind: 'text', text: message });
-  } else if (seen?.project === record.component) await waitUntilHealthy(scope, record.component);
-  return choice;
+  } else if (seen?.project === record.component && record.halted.length > 0) await waitUntilHealthy(scope, record.component);
+  return outcome;
 }
 
 function chosen(session: Session, input: FlowInput, record: RestoreRecord): Promise<Recovery> {

@@ -6,7 +6,7 @@ import type { BackupManifest } from '../../stack/backup/manifest.ts';
 import type { BackupFacts } from '../../stack/backup/model.ts';
 import { projectIn } from '../../stack/backup/project.ts';
 import type { BackupStore } from '../../stack/backup/store.ts';
-import { verifyBackup } from '../../stack/backup/verify.ts';
+import { filesDamaged, verifyBackup } from '../../stack/backup/verify.ts';
 import type { Answers, ImagePin, SecretAnswer } from '../../stack/model.ts';
 import { answersOfDeployment } from '../../stack/plan/answers.ts';
 import { readEnv } from '../../stack/plan/env-file.ts';
@@ -32,13 +32,14 @@ export async function restoreSnapshot(scope: EngineScope, input: FlowInput, id: 
   const store = await openStore(scope, input);
   const backup = (await store.list(session.signal, id)).find((one) => one.stamp === stamp);
   const manifest = backup?.manifest;
-  if (!backup || !manifest) throw noBackup(id, store.where, stamp);
+  if (!backup) throw noBackup(id, store.where, `backup ${stamp}`);
+  if (!manifest) throw filesDamaged(backup, ['manifest.json']);
   await throwUnlessAuthentic(session, input, backup);
   const ready = await planBack(scope, id, store, { ...backup, manifest });
   if (!ready) return { message: 'Dry run: nothing was restored.' };
   const review = reviewTogether([ready], { title: `Restore backup ${stamp} of ${id}`, label: 'Restore' });
   const choice = await session.review({ ...review, id: `snapshot ${id}` });
-  if (choice !== 'apply') throw cancelled('Nothing was changed.');
+  if (choice !== 'apply') throw cancelled(`The backup of ${id} was not restored.`);
   const { run } = await applyPlans([ready], {
     meanwhile: async () => {
       const component = await seenNow(scope, id);
@@ -81,7 +82,7 @@ async function planBack(scope: EngineScope, id: string, store: BackupStore, back
   const answers = answersOfDeployment(facts.entry, formContextOf(facts, {}));
   const then: Answers = {
     values: readEnv(texts['.env'] ?? '').values,
-    secrets: { ...answers.secrets, ...(await secretsOfThen(scope, id, record.secrets)) },
+    secrets: { ...answers.secrets, ...(await secretsOfThen(scope, backup, record.secrets)) },
     site: record.site ?? '',
   };
   const changed = Object.entries(record.secrets).filter(([variable, version]) => facts.deployment?.record?.secrets[variable] !== version);
@@ -108,9 +109,7 @@ async function planBack(scope: EngineScope, id: string, store: BackupStore, back
   };
 }
 
-/**
- * Pins the exact images that ran: a tag may refer to another image by now. An image that was never in a registry is known by its id alone.
- */
+/** Pins the exact images that ran: a tag may refer to another image by now. One that was never in a registry is known by its id alone. */
 function pinsOf({ images }: BackupManifest, { images: here }: StackFacts): Record<string, string> {
   const isStillMeant = ({ reference, id }: ImagePin) =>
     [...here].some(([name, image]) => image.id === id && isSameReference(name, reference));
@@ -125,7 +124,8 @@ async function imagesHere({ engine, signal }: EngineScope, references: readonly 
   return found.flatMap(([reference, image]) => (image ? [[reference, image]] : []));
 }
 
-async function secretsOfThen(scope: EngineScope, id: string, versions: Readonly<Record<string, string>>) {
+async function secretsOfThen(scope: EngineScope, backup: BackupFacts, versions: Readonly<Record<string, string>>) {
+  const { component: id, stamp, manifest } = backup;
   const { session, context, engineName } = scope;
   const wanted = Object.entries(versions);
   if (wanted.length === 0) return {};
@@ -135,11 +135,11 @@ async function secretsOfThen(scope: EngineScope, id: string, versions: Readonly<
     wanted.map(([variable, version]): [string, SecretAnswer] => {
       const entry = kept.find(({ name }) => name === `${engineName}/${id}/${variable}`);
       if (entry?.versions.some((one) => one.id === version)) return [variable, { from: 'keep', version }];
-      throw new Fault(
-        'refused.secretGone',
-        `The version of the secret ${variable} (${id}) that this backup uses is no longer in ${vault.where}.`,
-        `Remove ${id} but keep its data, then restore its files and sealed secrets: quarterdeck restore ${id}.`,
-      );
+      const message = `The version of the secret ${variable} (${id}) that this backup uses is no longer in ${vault.where}.`;
+      const remedy = manifest?.secrets.sealed
+        ? `Remove ${id} but keep its data, then restore its files and sealed secrets`
+        : 'The backup does not contain it. Restore only the data';
+      throw new Fault('refused.secretGone', message, `${remedy}: quarterdeck restore ${id} ${stamp}`);
     }),
   );
 }
@@ -148,8 +148,8 @@ async function secretsOfThen(scope: EngineScope, id: string, versions: Readonly<
 async function seenNow(scope: EngineScope, id: string): Promise<ComponentView> {
   const known = scope.component(id);
   if (!known) {
-    const message = `${id} is not deployed on ${scope.engineName}.`;
-    throw new Fault('refused.notDeployed', message, `Restore the files first: quarterdeck restore ${id}`);
+    const message = `The data of ${id} was not restored, because its containers on ${scope.engineName} were not found.`;
+    throw new Fault('refused.notDeployed', message, `To restore a previous version: quarterdeck rollback ${id}`);
   }
   const containers = (await scope.engine.list(scope.signal)).filter((one) => composeLabel(one, 'project') === id);
   return {

@@ -44,10 +44,10 @@ async function choose(scope: EngineScope, input: FlowInput, store: BackupStore, 
   const newest = backups.find((backup) => backup.manifest !== undefined && identityProblem(backup, now) === undefined);
   if (wanted !== undefined) {
     const found = backups.find(({ stamp }) => stamp === wanted);
-    if (!found) throw noBackup(id, store.where, wanted);
+    if (!found) throw noBackup(id, store.where, `backup ${wanted}`);
     return found;
   }
-  if (!newest) throw noBackup(id, store.where);
+  if (!newest) throw noBackup(id, store.where, backups.length > 0 ? 'intact backup' : undefined);
   if (!session.attended || backups.length === 1) return newest;
   const answer = await session.ask.choice({
     id: 'backup',
@@ -90,19 +90,20 @@ function showContent(session: Session, backup: BackupFacts): void {
 async function restoreDeployed(scope: EngineScope, component: ComponentView, store: BackupStore, backup: BackupFacts) {
   const { session } = scope;
   const { id } = component;
-  const { manifest, items, homeless } = await restoreData(scope, { component, store, backup });
+  const { manifest, items, homeless, containers } = await restoreData(scope, { component, store, backup });
   if (items.length === 0) {
-    throw new Fault(
-      'refused.nothingToRestore',
-      `Nothing in the backup ${backup.stamp} matches a volume of ${id}. ${homeless.join(' ')}`.trim(),
-      'Check the content of the backup: quarterdeck backup list. The current containers must have the same volumes.',
-    );
+    const message = `Nothing in the backup ${backup.stamp} can be restored into ${id}. ${homeless.join(' ')}`.trim();
+    const remedy = 'Check the content of the backup: quarterdeck backup list. The current containers must have the same volumes.';
+    throw new Fault('refused.nothingToRestore', message, remedy);
   }
   if (session.dryRun) return { message: 'Dry run: nothing was restored.' };
-  const seen = component.project === id ? await seenAfter(scope, id, manifest.startedAt) : undefined;
+  // Containers that were stopped before stay stopped, and would never become healthy.
+  const ran = containers.some(({ running }) => running);
+  const seen = ran && component.project === id ? await seenAfter(scope, id, manifest.startedAt) : undefined;
   const notRestored = homeless.length === 0 ? '' : ` Not restored: ${homeless.join(' ')}`;
+  const next = ran ? '' : ` To start it: quarterdeck start ${id}`;
   return {
-    message: `Restored ${id} as of ${manifest.startedAt}${seen ? `. State: ${seen.state.label}` : ''}.${notRestored}`,
+    message: `Restored ${id} as of ${manifest.startedAt}${seen ? `. State: ${seen.state.label}` : ''}.${notRestored}${next}`,
     data: { backup: backup.stamp, restored: items.map(({ saved }) => saved.id), notRestored: homeless },
   };
 }
@@ -122,7 +123,7 @@ async function restoreFiles(scope: EngineScope, store: BackupStore, backup: Back
   const { session, context, engineName, host } = scope;
   const { manifest, component } = backup;
   if (!manifest?.files.some(({ file }) => file === 'project.tar')) {
-    const message = `${component} is not deployed on this host, and its files are not in this backup.`;
+    const message = `${component} has no containers on this host, and its files are not in this backup.`;
     throw new Fault('refused.notDeployed', message, `Deploy the component first, then restore its data: quarterdeck deploy ${component}`);
   }
   const stackFolder = await scope.stackFolder();
@@ -138,7 +139,7 @@ async function restoreFiles(scope: EngineScope, store: BackupStore, backup: Back
     request: `restore ${stackFolder}/${component} from backup ${backup.stamp} in ${store.where}`,
     target: { host: engineName },
     consequences: [
-      `The current content of ${stackFolder}/${component} is moved aside.`,
+      `Any current content of ${stackFolder}/${component} is moved aside.`,
       ...(vault ? [`The secrets of ${component} are replaced with those of the backup: ${manifest.secrets.names.join(', ')}.`] : []),
     ],
     limitMs,

@@ -41,7 +41,6 @@ export const catalogNew: Procedure = async (session, input, context) => {
     id: 'write',
     right: 'operate',
     request: `write ${names.length > 3 ? countText(names.length, 'file') : names.join(', ')} to ${shown}`,
-    done: async () => (await localFiles.facts(join(path, 'component.yaml'), session.signal)) !== undefined,
     run: async (grant) => {
       // Checked again after the prompts: it may have been created meanwhile.
       await throwIfThere(session, path);
@@ -58,7 +57,7 @@ export const catalogNew: Procedure = async (session, input, context) => {
   const kind = known ? `a copy of the built-in ${id} and replaces it` : 'a new entry';
   const next = `After each change, run: quarterdeck catalog check ${cleanLine(folder)}`;
   const file = cleanLine(context.hosts?.file ?? 'config.yaml');
-  const settings = context.ownCatalogFolder === folder ? '' : ` To use the entry, add to ${file}: catalogFolder: ${cleanLine(folder)}`;
+  const settings = context.ownCatalogFolder === folder ? '' : ` To use the entry, set in ${file}: catalogFolder: ${cleanLine(folder)}`;
   return { message: `${shown} is ${kind}. ${next}.${settings}`, data };
 };
 

@@ -19,6 +19,7 @@ import type { Deployment } from '../../stack/model.ts';
 import { filledFile } from '../../stack/plan/render.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { nameRemedy } from '../../text/nearest-name.ts';
+import { countText } from '../../text/quantities.ts';
 import { deployed, neededComposeTool } from '../deploy/stack-facts.ts';
 import { EngineScope } from '../engine-scope.ts';
 import type { FlowContext, FlowInput, Procedure } from '../flow.ts';
@@ -52,11 +53,9 @@ export const configCheck: Procedure = async (session, input, context) => {
   }
   const { configFile } = entry;
   if (!configFile) {
-    throw new Fault(
-      'usage.component',
-      `${id} has no configuration file in the catalog.`,
-      `To see the settings: quarterdeck catalog show ${id}. To edit the files: quarterdeck edit ${id}`,
-    );
+    const message = `${id} has no configuration file in the catalog.`;
+    const remedy = `To see the settings: quarterdeck catalog show ${id}. To edit the files: quarterdeck edit ${id}`;
+    throw new Fault('usage.component', message, remedy);
   }
   const own = await ownText(session, input);
   if (!own && entry.deploy !== 'compose') {
@@ -165,7 +164,7 @@ async function verify(scope: EngineScope, deployment: Deployment, { verify: chec
     const why = ended.output.trim().split('\n').at(-1) ?? '';
     session.show({
       kind: 'text',
-      text: cleanLine(`${program} could not be run in the container, so only the format of the file was checked: ${why}`),
+      text: cleanLine(`${program} could not be run in the container, so the product itself did not check the file: ${why}`),
     });
     return notAsked;
   }
@@ -181,7 +180,7 @@ export const configMake: Procedure = async (session, input, context) => {
   if (file === undefined) {
     session.show({ kind: 'output', stream: 'stdout', bytes: Buffer.from(text) });
     return {
-      message: `Printed ${entry.id} with ${Object.keys(values).length} settings. No file was written.`,
+      message: `Printed ${entry.id} with ${countText(Object.values(values).filter(Boolean).length, 'setting')}. No file was written.`,
       data: { component: entry.id, text },
     };
   }
@@ -226,7 +225,7 @@ async function outFile(session: Session, { words }: FlowInput): Promise<string |
     throw new Fault(
       'refused.fileThere',
       `${cleanLine(file)} already exists.`,
-      'Choose another file, or move the existing one. To check a file: quarterdeck config check',
+      'Choose another file, or move the existing one. To check a file: quarterdeck config check COMPONENT FILE',
     );
   return file;
 }

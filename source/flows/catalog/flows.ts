@@ -14,7 +14,7 @@ export const catalogFlows: readonly Flow[] = lazyFlows({ about: 'host', offline:
     verb: 'config check',
     title: 'Check a configuration file',
     summary:
-      "Checks the configuration file of a component and reports each problem with line and column. For a deployed component, the product's own check also runs, in a temporary container. Files on this machine, and standard input with --stdin, are checked only by Quarterdeck. Exits with 1 if there are problems.",
+      "Checks the configuration file of a component and reports each problem with line and column. For a deployed component, the product's own check also runs, in a temporary container. Files on this machine, and standard input with --stdin, are checked only by Quarterdeck. Exits with 1 if there are mistakes; warnings do not change the exit code.",
     right: 'read',
     usage: 'COMPONENT [FILE]',
     flags: { stdin: { meaning: 'read the configuration from standard input' } },

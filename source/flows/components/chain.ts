@@ -40,7 +40,8 @@ function summary(stages: readonly ChainStageView[], findings: readonly ChainFind
   const parts = [
     of('missing') > 0 && `${countText(of('missing'), 'stage')} missing`,
     of('stopped') > 0 && `${countText(of('stopped'), 'stage')} stopped`,
-    of('troubled') + of('unknown') > 0 && `${countText(of('troubled') + of('unknown'), 'stage')} unhealthy`,
+    of('troubled') > 0 && `${countText(of('troubled'), 'stage')} unhealthy`,
+    of('unknown') > 0 && `${countText(of('unknown'), 'stage')} unknown`,
   ].filter((part) => part !== false);
   const wrong = findings.filter(({ level, to }) => to !== undefined && level !== 'notice').length;
   if (wrong > 0) parts.push(`${countText(wrong, 'problem')} between stages`);

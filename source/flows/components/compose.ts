@@ -22,9 +22,8 @@ export const compose: Procedure = async (session, input, context) => {
   const component = componentOf(input);
   const { signal } = session;
   const { words } = input;
-  if (words.length === 0) {
+  if (words.length === 0)
     throw new Fault('usage.compose', 'A compose command is required.', `For example: quarterdeck compose ${component.id} -- ps`);
-  }
   const stackFolder = await scope.stackFolder();
   const [deployment, tool] = await Promise.all([readDeployment(host, stackFolder, component.id, signal), neededComposeTool(scope)]);
   if (!deployment) {

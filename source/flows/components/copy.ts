@@ -39,9 +39,8 @@ export const copy: Flow = {
   /** Removes the name but keeps the colon: `:/path` is inside the container. */
   subject(words) {
     const [source, target] = words.map(insideOf);
-    if (words.length !== 2 || (source === undefined) === (target === undefined)) {
+    if (words.length !== 2 || (source === undefined) === (target === undefined))
       throw new Fault('usage.copy', 'A source and a target are required, one of them in a container.', usage);
-    }
     return {
       name: source?.name ?? target?.name,
       words: [source ? `:${source.path}` : (words[0] ?? ''), target ? `:${target.path}` : (words[1] ?? '')],
@@ -124,9 +123,8 @@ async function copyIn({ scope, container, paths, onBytes }: Copying): Promise<Co
   const { inside, outside } = paths;
   const { localKind, packLocal } = await import('../../hosts/local-archive.ts');
   const kind = await localKind(outside);
-  if (kind !== 'file' && kind !== 'folder') {
+  if (kind !== 'file' && kind !== 'folder')
     throw new Fault('usage.copy', `${outside} ${kind === 'missing' ? 'does not exist' : 'is neither a file nor a folder'}.`, usage);
-  }
   const { folder, root, isNew } = await pathInside(engine, id, inside, basename(resolve(outside)) || 'root', kind, session.signal);
   return session.act({
     id: 'copy',
@@ -166,15 +164,12 @@ async function interruptedCopy(
   const left = isGone
     ? 'The partial copy was removed.'
     : isNew
-      ? `The partial copy is at ${cleanLine(path)}.`
-      : `The content of ${cleanLine(path)} is incomplete.`;
+      ? `A partial copy may be at ${cleanLine(path)}.`
+      : `The content of ${cleanLine(path)} may be incomplete.`;
   const isFull = /no space left|quota exceeded/i.test(thrown.message);
-  return new Fault(
-    isFull ? 'failed.noRoom' : thrown.code,
-    `${isFull ? `No space left in ${cleanLine(where)}.` : thrown.message} ${left}`,
-    isFull ? 'Free disk space, then copy again. To show disk usage: quarterdeck df' : thrown.remedy,
-    { cause: thrown },
-  );
+  const message = `${isFull ? `No space left in ${cleanLine(where)}.` : thrown.message} ${left}`;
+  const remedy = isFull ? 'Free disk space, then copy again. To show disk usage: quarterdeck df' : thrown.remedy;
+  return new Fault(isFull ? 'failed.noRoom' : thrown.code, message, remedy, { cause: thrown });
 }
 
 async function pathInside(engine: Engine, id: string, inside: string, name: string, source: 'file' | 'folder', signal: AbortSignal) {
@@ -185,9 +180,8 @@ async function pathInside(engine: Engine, id: string, inside: string, name: stri
     return { folder: plain, root: name, isNew };
   }
   const parent = { folder: posix.dirname(plain), root: posix.basename(plain), isNew: kind === 'missing' };
-  if (kind === 'file' && source === 'folder') {
+  if (kind === 'file' && source === 'folder')
     throw new Fault('usage.target', `${cleanLine(inside)} is a file; a folder cannot replace it.`, 'Choose another target.');
-  }
   if (kind === 'missing') {
     const missingParent = (await kindInside(engine, id, parent.folder, signal)) !== 'folder';
     if (missingParent || (inside.endsWith('/') && source === 'file')) {

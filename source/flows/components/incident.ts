@@ -35,7 +35,7 @@ export const incident: Flow = {
       limitMs: 30_000,
       run: (grant) => practice.play(grant, chosen.value),
     });
-    if (session.dryRun) return { message: 'Dry run: no incident was started.' };
+    if (session.dryRun) return { message: 'Dry run: nothing was changed.' };
     return {
       message: chosen.value === calm ? 'All incidents ended.' : `Incident started: ${chosen.label}.`,
       data: { incident: chosen.value },

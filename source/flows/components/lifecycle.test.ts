@@ -69,6 +69,7 @@ describe('start', () => {
     expect(fixture.engine.requests).toEqual(['start api', 'start web']);
     expect(outcome.message).toBe('web: api and web are running; already running: db.');
     expect((await fixture.run(start, component)).message).toBe('web is already running.');
+    expect((await fixture.run(start, component, { options: { service: 'db' } })).message).toBe('db of web is already running.');
   });
 
   test('a container that ends at once is a failure with its exit code, not a success', async () => {
@@ -76,7 +77,7 @@ describe('start', () => {
     fixture.engine.afterStart = () => ({ state: 'exited', exitCode: 78 });
     const fault = await faultOf(fixture.run(start, component));
     expect(fault.code).toBe('failed.start');
-    expect(fault.message).toBe('box ended with exit code 78 right after it started.');
+    expect(fault.message).toBe('box ended with exit code 78 after it started.');
   });
 
   test('a container that restarts in a loop is a failure', async () => {
@@ -117,7 +118,7 @@ describe('start', () => {
   test('a dependency that dies ends it: what needs it is not started', async () => {
     const component = threeServices('exited', 'service_healthy');
     fixture.engine.afterStart = () => ({ state: 'exited', exitCode: 1 });
-    expect((await faultOf(fixture.run(start, component))).message).toContain('db ended with exit code 1 right after it started');
+    expect((await faultOf(fixture.run(start, component))).message).toContain('db ended with exit code 1 after it started');
     expect(fixture.engine.requests).toEqual(['start db']);
   });
 

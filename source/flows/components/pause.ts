@@ -3,7 +3,7 @@ import type { Session } from '../../session/session.ts';
 import { EngineScope } from '../engine-scope.ts';
 import type { FlowContext, FlowInput, FlowOutcome, Procedure } from '../flow.ts';
 import { watchContainer } from './service.ts';
-import { componentOf, sentenceAbout, serviceTargets } from './service-targets.ts';
+import { componentOf, sentenceAbout, serviceTargets, subjectOf } from './service-targets.ts';
 
 const seenLimitMs = 20_000;
 
@@ -40,9 +40,9 @@ async function freeze(session: Session, input: FlowInput, context: FlowContext, 
   context.fleet.refresh(component.key);
   if (session.dryRun) return { message: `Dry run: nothing was ${isPause ? 'paused' : 'unpaused'}.` };
   if (changed.length > 0) return { message: sentenceAbout(component.id, changed, isPause ? 'Paused' : 'Unpaused') };
-  if (already > 0) return { message: `${component.id} is already ${isPause ? 'paused' : 'running'}.` };
+  if (already > 0) return { message: `${subjectOf(input)} is already ${isPause ? 'paused' : 'running'}.` };
   const remedy = isPause ? `Start the component: quarterdeck start ${component.id}` : `Check the state: quarterdeck status ${component.id}`;
-  throw new Fault('failed.notRunning', `${component.id} is not ${from}.`, remedy);
+  throw new Fault('failed.notRunning', `${subjectOf(input)} is not ${from}.`, remedy);
 }
 
 export const pause: Procedure = (session, input, context) => freeze(session, input, context, 'pause');

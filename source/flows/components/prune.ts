@@ -59,7 +59,8 @@ export const prune: Procedure = async (session, input, context) => {
       })),
   );
   const going = order.flatMap((kind) => (chosen.has(kind) ? (candidates.get(kind) ?? []) : []));
-  if (going.length === 0) return { message: 'Nothing was selected, so nothing was removed.' };
+  const none = asked ? `No ${[...chosen].join(' or ')} to remove on ${input.engineName}.${more}` : 'Nothing was selected or removed.';
+  if (going.length === 0) return { message: none };
 
   const columns: Columns<UsageItem> = {
     WHAT: ({ kind }) => nouns[kind][0],
@@ -107,10 +108,7 @@ export const prune: Procedure = async (session, input, context) => {
     const message = `Removed ${removed.length} of ${countText(going.length, 'item')}. Not removed: ${failures.join('; ')}`;
     throw new Fault('failed.prune', message, remedy);
   }
-  return {
-    message: `Removed ${countText(removed.length, 'item')}, freed ${bytesText(totalBytes(removed))}.`,
-    data: { removed },
-  };
+  return { message: `Removed ${countText(removed.length, 'item')}, ${bytesText(totalBytes(removed))}.`, data: { removed } };
 };
 
 function kindsNamed(input: FlowInput): readonly UsageKind[] | undefined {

@@ -31,11 +31,11 @@ export async function removeDeployed(scope: EngineScope, input: FlowInput, entry
   const facts = await gatherStackFacts(scope, entry);
   const { deployment, containers, stackFolder, others } = facts;
   const joined = deployment ? joinedTo(deployment, Object.keys(readServices(deployment.compose)), others, facts.allContainers) : [];
-  const [one] = joined;
-  if (one) {
+  if (joined.length > 0) {
+    const routes = joined.map(({ component }) => `quarterdeck route ${component} --direct`).join('; ');
     const [are, each] = joined.length === 1 ? ['is', 'the component'] : ['are', 'each component'];
     const message = `${joined.map(({ component }) => component).join(', ')} ${are} in the network of ${entry.id}, and would lose network access without it.`;
-    throw new Fault('refused.joined', message, `Move ${each} to its own network first: quarterdeck route ${one.component} --direct`);
+    throw new Fault('refused.joined', message, `Move ${each} to its own network first: ${routes}`);
   }
   const all = await scope.engine.volumes(session.signal);
   const named = all.filter((volume) => projectOf(volume) === entry.id).map(({ name }) => name);
@@ -47,7 +47,7 @@ export async function removeDeployed(scope: EngineScope, input: FlowInput, entry
   const plan: Plan = { ...own, files: [...own.files, ...proxy.files], after: proxy.after };
   const fronts = deployment ? frontsOf(deployment, others, facts.allContainers) : [];
   const users = others
-    .filter(({ component, compose }) => compose.includes(`quarterdeck-${entry.id}`) && !fronts.includes(component))
+    .filter(({ component, compose }) => compose.split(/[^\w-]+/).includes(`quarterdeck-${entry.id}`) && !fronts.includes(component))
     .map(({ component }) => component);
   const run = await applyRemoval(facts, plan, [
     `Containers of ${entry.id} are removed, with the data in them outside of volumes: ${containers.map(({ name }) => cleanLine(name)).join(', ') || 'none'}.`,
@@ -57,7 +57,7 @@ export async function removeDeployed(scope: EngineScope, input: FlowInput, entry
       (front) => `${front} continues to publish the ports of ${entry.id}. To avoid this, first run: quarterdeck route ${entry.id} --direct`,
     ),
     ...(users.length > 0 ? [`These components can no longer reach ${entry.id}: ${users.join(', ')}.`] : []),
-    `The secrets of ${entry.id} are kept, because its remaining data may be unusable without them.`,
+    `Stored secrets of ${entry.id} are kept${volumes.length > 0 ? '' : ', because its data may be unusable without them'}.`,
   ]);
   if (session.dryRun) return { message: 'Dry run: nothing was removed.' };
   const data =

@@ -26,11 +26,8 @@ export const remove: Procedure = async (session, input, context) => {
   if (running.length > 0 && !force) {
     const still = `${namesText(running.map(({ name }) => cleanLine(name)))} ${running.length === 1 ? 'is' : 'are'} still running.`;
     if (!session.attended) {
-      throw new Fault(
-        'refused.running',
-        still,
-        `Stop ${component.id} first (quarterdeck stop ${component.id}), or pass --force to kill its processes.`,
-      );
+      const remedy = `Stop ${component.id} first (quarterdeck stop ${component.id}), or pass --force to kill its processes.`;
+      throw new Fault('refused.running', still, remedy);
     }
     const how = await session.ask.choice({
       id: 'running',
@@ -71,7 +68,7 @@ export const remove: Procedure = async (session, input, context) => {
   session.progress({ id: 'remove', label: `Removed ${component.id}`, fraction: 1, done: true });
   context.fleet.refresh(component.key);
   if (session.dryRun) return { message: 'Dry run: nothing was removed.' };
-  return { message: sentenceAbout(component.id, removed, 'Removed') };
+  return { message: removed.length > 0 ? sentenceAbout(component.id, removed, 'Removed') : `${component.id} has no containers.` };
 };
 
 async function inspectAll({ engine, signal }: EngineScope, targets: readonly { id: string }[]): Promise<ContainerDetail[]> {

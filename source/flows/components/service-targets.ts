@@ -113,12 +113,20 @@ export async function oneTarget(scope: EngineScope, input: FlowInput, { running 
   if (running) {
     const detail = await engine.inspect(chosen.id, session.signal);
     if (detail?.state !== 'running') {
-      const [remedy, verb] = detail?.state === 'paused' ? ['Unpause the component', 'unpause'] : ['Start the component', 'start'];
-      const message = `${chosen.name} is not running (${detail?.state ?? 'no longer exists'}).`;
-      throw new Fault('failed.notRunning', message, `${remedy}: quarterdeck ${verb} ${component.id}`);
+      const state = detail?.state ?? 'no longer exists';
+      const [act, verb] =
+        state === 'paused' ? ['Unpause', 'unpause'] : state === 'restarting' ? ['Check the log of', 'logs'] : ['Start', 'start'];
+      const message = `${chosen.name} is not running (${state}).`;
+      throw new Fault('failed.notRunning', message, `${act} the component: quarterdeck ${verb} ${component.id}`);
     }
   }
   return chosen;
+}
+
+/** Returns the component, or the service that was selected: `db of vault`. */
+export function subjectOf(input: FlowInput): string {
+  const service = input.service ?? optionOf(input, 'service');
+  return service === undefined ? componentOf(input).id : `${service} of ${componentOf(input).id}`;
 }
 
 /** Formats `Stopped vault: db and web.`; a component that is one container of the same name is named once. */

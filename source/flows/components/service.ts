@@ -42,10 +42,10 @@ export function endedAtOnce({ name }: ServiceTarget, detail: ContainerDetail | u
   const error = cleanLine(detail?.error ?? '');
   const how =
     detail === undefined
-      ? 'was removed right after it started'
+      ? 'was removed after it started'
       : detail.state === 'restarting'
         ? `keeps exiting, last with ${exitText(detail)}`
-        : `ended with ${exitText(detail)} right after it started`;
+        : `ended with ${exitText(detail)} after it started`;
   return new Fault('failed.start', `${name} ${how}${error ? `: ${error}` : '.'}`, `Check the log: quarterdeck logs ${name}`);
 }
 

@@ -83,6 +83,12 @@ describe('confirming a setup task', () => {
     expect(await written()).not.toHaveProperty('setupTasks');
   });
 
+  test('one that was observed to be done is reported as done, and not as left to do', async () => {
+    const done = book.setupTasks.map((task) => (task.id === 'signups' ? { ...task, done: true } : task));
+    fixture.fleet.current = { ...fixture.fleet.current, components: [{ ...book, setupTasks: done }] };
+    expect((await fixture.run(tasks, book, { words: ['signups'] })).message).toMatch(/^book-library: ".*" is already done\.$/);
+  });
+
   test('is refused while somebody changes the stack: their change writes the same record', async () => {
     const lock = join(stack, '.quarterdeck', 'lock');
     await mkdir(lock);

@@ -10,16 +10,15 @@ import { componentOf } from './service-targets.ts';
 export const tasks: Procedure = async (session, input, context) => {
   const component = await settledComponent(session, input, context);
   const [wanted, more] = input.words;
-  if (more !== undefined) {
+  if (more !== undefined)
     throw new Fault('usage.setupTask', 'Pass only one setup task.', `List the task IDs: quarterdeck status ${component.id}`);
-  }
   if (!component.deployed) throw notDeployed(component.id);
   const left = setupTasksLeft(component).filter((task) => task.by === 'hand');
   const id = wanted ?? (await chosen());
   const meant = component.setupTasks.find((candidate) => candidate.id === id);
   if (!meant) throw new Fault('usage.setupTask', `${component.id} has no setup task "${id}".`, idsText(component.id, left));
+  if (meant.done) return { message: `${component.id}: "${meant.title}" is already done.`, data: { task: id, left: idsOf(left) } };
   if (meant.by === 'observed') throw observedTask(meant);
-  if (meant.done) return { message: `${component.id}: "${meant.title}" is already confirmed.`, data: { task: id, left: idsOf(left) } };
   await confirmTask(new EngineScope(session, context, input.engineName), component, meant);
   if (session.dryRun) return { message: 'Dry run: nothing was recorded.' };
   const rest = setupTasksLeft(component).filter((other) => other.id !== id);
@@ -32,7 +31,7 @@ export const tasks: Procedure = async (session, input, context) => {
     if (!first) {
       const observed = setupTasksLeft(component)[0];
       if (observed) throw observedTask(observed);
-      const remedy = `List setup tasks: quarterdeck status ${component.id}`;
+      const remedy = `Check the component: quarterdeck status ${component.id}`;
       throw new Fault('usage.setupTask', `${component.id} has no open setup tasks.`, remedy);
     }
     if (!session.attended) throw new Fault('usage.setupTask', 'A setup task is required.', idsText(component.id, left));

@@ -8,7 +8,7 @@ import { refuseDuringRestore } from '../backup/restore-data.ts';
 import { EngineScope } from '../engine-scope.ts';
 import type { Procedure } from '../flow.ts';
 import { endedAtOnce, graceOf, restartContainer, restartJoined, settleMs, watchContainer } from './service.ts';
-import { componentOf, type ServiceTarget, sentenceAbout, serviceTargets } from './service-targets.ts';
+import { componentOf, type ServiceTarget, sentenceAbout, serviceTargets, subjectOf } from './service-targets.ts';
 
 const startLimitMs = 60_000;
 const dependencyLimitMs = 120_000;
@@ -56,6 +56,7 @@ export const start: Procedure = async (session, input, context) => {
   context.fleet.refresh(component.key);
   if (session.dryRun) return { message: `Dry run: nothing was started.` };
   const health = await awaitHealthChecks(scope, started);
+  if (started.length === 0) return { message: `${subjectOf(input)} is already running.` };
   return { message: `${startSentence(component.id, started, already, finished)}${health}${joined}` };
 };
 
@@ -95,7 +96,6 @@ function startSentence(
   already: readonly ServiceTarget[],
   finished: readonly ServiceTarget[],
 ): string {
-  if (started.length === 0) return `${component} is already running.`;
   const running = started.filter((target) => !finished.includes(target)).map(({ name }) => name);
   const parts = [
     running.length > 0 && `${namesText(running)} ${running.length === 1 ? 'is' : 'are'} running`,

@@ -3,7 +3,7 @@ import { namesText } from '../../text/words.ts';
 import { EngineScope } from '../engine-scope.ts';
 import type { Procedure } from '../flow.ts';
 import { cutOffSentence, graceOf, stopLimitMs, watchContainer } from './service.ts';
-import { componentOf, sentenceAbout, serviceTargets } from './service-targets.ts';
+import { componentOf, sentenceAbout, serviceTargets, subjectOf } from './service-targets.ts';
 
 const seenLimitMs = 20_000;
 
@@ -41,7 +41,7 @@ export const stop: Procedure = async (session, input, context) => {
   session.progress({ id: 'stop', label: `Stopped ${component.id}`, fraction: 1, done: true });
   context.fleet.refresh(component.key);
   if (session.dryRun) return { message: 'Dry run: nothing was stopped.' };
-  if (stopped.length === 0) return { message: `${component.id} is already stopped.` };
+  if (stopped.length === 0) return { message: `${subjectOf(input)} is already stopped.` };
   const note = killed.length > 0 ? ` ${namesText(killed)} did not stop in time and ${killed.length === 1 ? 'was' : 'were'} killed.` : '';
   const ids = targets.map(({ id }) => id);
   const sentence = sentenceAbout(component.id, stopped, 'Stopped');

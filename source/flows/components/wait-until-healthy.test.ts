@@ -184,6 +184,7 @@ describe('a health check that has not answered outranks a good probe', () => {
 
 it.each([
   [true, 'Check the log: quarterdeck logs box. To restore the previous version: quarterdeck rollback box.'],
+  ['new' as const, 'Check the log: quarterdeck logs box. To undo the deployment: quarterdeck rollback box.'],
   [false, 'Check the log: quarterdeck logs box.'],
 ])('rollback is named only where there is a change that it takes back: %s', async (changed, remedy) => {
   look = () => ({ services: [serviceView('box', { state: 'unhealthy', severity: 'error' })] });

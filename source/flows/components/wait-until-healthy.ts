@@ -47,12 +47,12 @@ function hasJustBegun({ state, sinceMs }: ServiceView, enoughMs = settledMs): bo
 
 /**
  * Waits until a component that was just applied is seen healthy. Throws `failed.unhealthy` with the last lines of its log.
- * @param options.changed whether Quarterdeck applied a change just before, which `rollback` undoes
+ * @param options.changed whether Quarterdeck applied a change just before, which `rollback` undoes; `new` for a first deploy
  */
 export async function waitUntilHealthy(
   scope: EngineScope,
   id: string,
-  { sinceMs = Date.now(), limitMs = healthyLimitMs, changed = false }: { sinceMs?: number; limitMs?: number; changed?: boolean } = {},
+  { sinceMs = Date.now(), limitMs = healthyLimitMs, changed }: { sinceMs?: number; limitMs?: number; changed?: boolean | 'new' } = {},
 ): Promise<ComponentView> {
   const { session, context, signal } = scope;
   const { fleet } = context;
@@ -94,7 +94,8 @@ export async function waitUntilHealthy(
   await showEvidence(scope, last);
   const seconds = Math.round((Date.now() - startedMs) / 1000);
   const problem = outcome === 'failing' ? 'did not become healthy' : `did not become healthy within ${seconds} s`;
-  const back = changed ? ` To restore the previous version: quarterdeck rollback ${id}.` : '';
+  const undo = changed === 'new' ? 'undo the deployment' : 'restore the previous version';
+  const back = changed ? ` To ${undo}: quarterdeck rollback ${id}.` : '';
   const message = last ? `${id} ${problem}: ${last.state.label}. ${last.detail}` : `${id} was started, but it has no containers.`;
   throw new Fault('failed.unhealthy', message, `Check the log: quarterdeck logs ${id}.${back}`);
 }

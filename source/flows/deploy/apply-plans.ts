@@ -8,7 +8,7 @@ import { identityOf } from '../../session/identity.ts';
 import { newRun } from '../../session/journal.ts';
 import type { Session } from '../../session/session.ts';
 import { applyTransaction, versionsIn } from '../../stack/apply/apply.ts';
-import { markVerified } from '../../stack/apply/recover.ts';
+import { markVerified, reasonsAgainstUndo } from '../../stack/apply/recover.ts';
 import { readRuns } from '../../stack/apply/run-journal.ts';
 import type { SecretValues } from '../../stack/apply/script.ts';
 import type { ApplyEvent, RunOnHost, Transaction } from '../../stack/apply/transaction.ts';
@@ -83,15 +83,23 @@ export async function seeThrough(scope: EngineScope, transaction: Transaction): 
   const { plans } = transaction;
   let first: ComponentView | undefined;
   const unchecked: string[] = [];
-  for (const { component, joins, kind } of plans) {
+  for (const plan of plans) {
+    const { component, joins } = plan;
     if (joins?.starts === false) continue;
-    const seen = await waitUntilHealthy(scope, component, { sinceMs, changed: kind !== 'rejoin' });
+    const seen = await waitUntilHealthy(scope, component, { sinceMs, changed: await undoableChange(scope, plan) });
     first ??= seen;
     unchecked.push(...namesWithoutVerdict(seen));
     await forgetReplaced(scope, component);
   }
   await noteVerified(scope, transaction, unchecked);
   return first;
+}
+
+/** Returns whether a rollback could undo a plan that was just applied: it refuses if a new image may have changed the data. */
+export async function undoableChange({ engine, signal }: EngineScope, plan: Plan): Promise<boolean | 'new'> {
+  if (plan.kind === 'deploy') return 'new';
+  // An engine that does not answer yet must not end the wait for it.
+  return plan.kind !== 'rejoin' && (await reasonsAgainstUndo(engine, [plan], signal).catch(() => [])).length === 0;
 }
 
 /** Removes the records of an interrupted flow about containers that the component no longer has. Nothing else would remove them. */

@@ -6,7 +6,7 @@ import { withJoined } from './joined-services.ts';
 import { planComponent, type ReadyPlan } from './plan-component.ts';
 import { deployed, inspectHost } from './stack-facts.ts';
 
-/** Applies these versions in all components that use them, in one transaction. Returns the services that were recreated. */
+/** Applies these versions in all components that use them, in one transaction. Returns the services that were recreated or restarted. */
 export async function applySecrets(scope: EngineScope, changes: readonly SecretChange[], applied?: () => Promise<void>) {
   const ready: ReadyPlan[] = [];
   const look = await inspectHost(scope);

@@ -75,11 +75,8 @@ async function deployWith(first: StackFacts, given: Values, { fresh, second, wit
     const choice = await session.review({ ...review, id: `${within}plan-${round}` });
     if (session.dryRun && findings.some((finding) => (isInstance(finding) || isForeignProject(finding)) && finding.level === 'blocking')) {
       const reasons = findings.filter(({ level }) => level === 'blocking');
-      throw new Fault(
-        'refused.preflight',
-        [`${own.title} is not possible now.`, ...reasons.map(({ message }) => message)].join(' '),
-        [...new Set(reasons.map(({ advice }) => advice))].join(' '),
-      );
+      const message = [`${own.title} is not possible now.`, ...reasons.map(({ message }) => message)].join(' ');
+      throw new Fault('refused.preflight', message, [...new Set(reasons.map(({ advice }) => advice))].join(' '));
     }
     if (session.dryRun) return { message: 'Dry run: nothing was changed.', data: planData(ready) };
     if (choice === 'apply') return finish([first, ...others]);
@@ -88,7 +85,7 @@ async function deployWith(first: StackFacts, given: Values, { fresh, second, wit
       answered = undefined;
       continue;
     }
-    if (!choice.startsWith('remedy:')) throw cancelled(`${entry.id} was not deployed.`);
+    if (!choice.startsWith('remedy:')) throw cancelled(`${entry.id} was not ${kind === 'change' ? 'changed' : 'deployed'}.`);
     const finding = findings.find(({ id }) => `remedy:${id}` === choice);
     const changed = await remedy(facts, finding, `${within}${round}-`);
     answered = { ...answered, ...changed };
@@ -97,7 +94,7 @@ async function deployWith(first: StackFacts, given: Values, { fresh, second, wit
   }
 }
 
-/** Returns whether the same product is on another engine of the same machine: Podman beside Docker. */
+/** Returns a finding for each instance of the product on another engine of the same machine: Podman beside Docker. */
 function instancesOnOtherEngines({ scope: { engineName, context }, entry, deployment }: StackFacts): Finding[] {
   if (deployment?.record) return [];
   const { engines, components } = context.fleet.snapshot();

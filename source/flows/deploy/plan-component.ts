@@ -77,9 +77,10 @@ export async function planComponent(
       }),
     ...facts.restores
       .filter(({ component }) => component === entry.id)
-      .map((record) =>
-        blocking(`unfinished:${record.run}`, restoreSentence(record), 'Undo the restore, or run it again: quarterdeck recover'),
-      ),
+      .map((record) => {
+        const advice = record.state === 'replaced' ? 'Finish the restore' : 'Undo the restore, or run it again';
+        return blocking(`unfinished:${record.run}`, restoreSentence(record), `${advice}: quarterdeck recover`);
+      }),
     ...(deployment?.skipped ?? []).map((name) =>
       warning(
         `left-out:${name}`,

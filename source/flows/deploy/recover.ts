@@ -2,6 +2,7 @@ import { Fault } from '../../faults/fault.ts';
 import type { ReviewFinding, Session } from '../../session/session.ts';
 import { versionsIn } from '../../stack/apply/apply.ts';
 import { notDeployed } from '../../stack/apply/confirm-setup-task.ts';
+import { lockedFault } from '../../stack/apply/faults.ts';
 import { readLock } from '../../stack/apply/lock.ts';
 import { finishRun, recordBefore, undoRun } from '../../stack/apply/recover.ts';
 import { damagedSentence, findDamagedJournals, readRuns, readUnfinishedRuns } from '../../stack/apply/run-journal.ts';
@@ -19,7 +20,7 @@ import { EngineScope } from '../engine-scope.ts';
 import type { FlowInput, FlowOutcome, Procedure } from '../flow.ts';
 import { cancelled } from '../prompt-cancelled.ts';
 import { secretValues } from '../secrets/secret-values.ts';
-import { labelsOfNetwork, noteVerified, onlyComponent, showApplying } from './apply-plans.ts';
+import { labelsOfNetwork, noteVerified, onlyComponent, showApplying, undoableChange } from './apply-plans.ts';
 import { describeChoices, listRotated, type RotatedSecret, restoreNewest, verifyRotated, writeRotated } from './rotated-secrets.ts';
 import { neededComposeTool } from './stack-facts.ts';
 
@@ -32,7 +33,7 @@ export const recover: Procedure = async (session, input, context) => {
   // The other change continues by itself on the host; interrupted changes must wait until it has finished.
   if (holder?.alive) {
     return {
-      message: `${cleanLine(holder.by)} has been changing this stack since ${cleanLine(holder.since)}. That change is still running; try again when it has finished.`,
+      message: `${lockedFault(holder).message} That is still running; try again when it has finished.`,
       data: { runs: [], working: { run: holder.run, by: holder.by, since: holder.since } },
     };
   }
@@ -42,7 +43,7 @@ export const recover: Procedure = async (session, input, context) => {
   const count = runs.length + restores.length + halted.length;
   if (damaged !== undefined && count === 0) throw damagedFault(damaged, input.engineName);
   if (count === 0) return { message: `No interrupted changes in ${cleanLine(stackFolder)}.`, data: { runs: [] } };
-  const done: { run: string; outcome: string }[] = [];
+  const done: { run: string; outcome: Recovery }[] = [];
   // Data first: a change would start containers on half-restored data.
   for (const record of restores.toReversed()) done.push({ run: record.run, outcome: await recoverRestore(scope, input, record) });
   // Newest first: later changes build on earlier ones.
@@ -53,7 +54,7 @@ export const recover: Procedure = async (session, input, context) => {
   }
   // Last: a change that was finished or undone may have started or replaced these containers.
   for (const record of halted) done.push({ run: record.run, outcome: await recoverHalted(scope, record) });
-  const outcome = summary(session, done);
+  const outcome = summary(session, done, new Set(halted.map(({ run }) => run)));
   if (damaged !== undefined && !session.dryRun) throw damagedFault(damaged, input.engineName, outcome.message);
   return outcome;
 };
@@ -67,9 +68,11 @@ function damagedFault(path: string, engineName: string, done = ''): Fault {
   );
 }
 
-function summary(session: Session, done: readonly { run: string; outcome: string }[]): FlowOutcome {
+/** @param halted records of halted containers and interrupted rotations, which are neither finished nor undone */
+function summary(session: Session, done: readonly { run: string; outcome: Recovery }[], halted: ReadonlySet<string>): FlowOutcome {
   const words = { finish: 'finished', undo: 'undone', leave: 'left as is' } as const;
-  const outcomes = done.map(({ run, outcome }) => `${run}: ${words[outcome as keyof typeof words]}.`).join(' ');
+  const settled = { finish: 'containers started', undo: 'resolved', leave: 'not resolved' } as const;
+  const outcomes = done.map(({ run, outcome }) => `${run}: ${(halted.has(run) ? settled : words)[outcome]}.`).join(' ');
   return { message: session.dryRun ? 'Dry run: nothing was changed.' : outcomes, data: { runs: done } };
 }
 
@@ -140,8 +143,9 @@ export async function goOn(scope: EngineScope, run: RunOnHost, how: 'finish' | '
     return how === 'finish' || compose === undefined || compose.before !== undefined;
   });
   const unchecked: string[] = [];
-  for (const { component } of there) {
-    const seen = await waitUntilHealthy(scope, component, { sinceMs, changed: how === 'finish' });
+  for (const plan of there) {
+    const changed = how === 'finish' && (await undoableChange(scope, plan));
+    const seen = await waitUntilHealthy(scope, plan.component, { sinceMs, changed });
     unchecked.push(...namesWithoutVerdict(seen));
   }
   if (how === 'undo') return;
@@ -159,11 +163,9 @@ export const rollback: Procedure = async (session, input, context) => {
   const last = runs.findLast((run) => touches(run, component.id));
   if (!last) {
     const ours = (await host.files.facts(recordPath(stackFolder, component.id), signal)) !== undefined;
-    throw new Fault(
-      'refused.nothingToRollBack',
-      `${component.id} has no change to roll back: Quarterdeck never changed it, or the change was already rolled back.`,
-      ours || !component.known ? `To restore a backup: quarterdeck restore ${component.id}` : notDeployed(component.id).remedy,
-    );
+    const message = `${component.id} has no change to roll back: Quarterdeck never changed it, or the change was already rolled back.`;
+    const remedy = ours || !component.known ? `To restore a backup: quarterdeck restore ${component.id}` : notDeployed(component.id).remedy;
+    throw new Fault('refused.nothingToRollBack', message, remedy);
   }
   const { transaction } = last;
   const at = `${cleanLine(transaction.startedAt).slice(0, 16).replace('T', ' ')} UTC`;

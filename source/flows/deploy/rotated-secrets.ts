@@ -56,11 +56,7 @@ export async function writeVersion(
   const { component, variable, field } = secret;
   if (!field.rotate || 'never' in field.rotate) return;
   const value = await readVersion(scope, component, variable, version);
-  await writeToData(scope, secret, value, {
-    id: `tell ${component} ${variable} ${version} ${settles}`.trim(),
-    which,
-    patient: true,
-  });
+  await writeToData(scope, secret, value, { id: `tell ${component} ${variable} ${version} ${settles}`.trim(), which, patient: true });
 }
 
 /** Adds the restored values as the newest versions: the next deploy uses the newest version of each secret. */

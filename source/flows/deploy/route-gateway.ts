@@ -78,7 +78,8 @@ export async function gatewayOf(scope: EngineScope, input: FlowInput, present: s
   const [first, ...others] = found;
   if (!first) {
     const message = `No VPN gateway${wanted === undefined ? '' : ` "${cleanLine(wanted)}"`} is deployed on ${engineName}.`;
-    throw new Fault('refused.noGateway', message, `Deploy a gateway: quarterdeck deploy ${gatewayIds(scope)[0] ?? 'vpn-client-gateway'}`);
+    const deploying = `Deploy a gateway: quarterdeck deploy ${gatewayIds(scope)[0] ?? 'vpn-client-gateway'}`;
+    throw new Fault('refused.noGateway', message, there.length > 0 ? `Gateways: ${there.map(({ id }) => id).join(', ')}.` : deploying);
   }
   const id =
     others.length === 0
@@ -138,15 +139,17 @@ export async function proofOf({ one, gateway, service }: { one: Deployed; gatewa
   ]);
   const container = target.containers.get(service);
   const own = front.containers.get(gateway.service);
-  const shares = own !== undefined && (target.gateways ?? []).some(({ id }) => id === own.id) && container?.state === 'running';
+  const isUp = container?.state === 'running';
+  const shares = isUp && own !== undefined && (target.gateways ?? []).some(({ id }) => id === own.id);
   session.show({
     kind: 'item',
     id: 'network',
     title: `${entry.id} uses the network of ${gateway.id}`,
     state: shares ? 'ok' : 'blocked',
-    evidence: shares ? `container ${own.name}` : `its network mode is ${container?.networkMode ?? 'none'}`,
+    evidence: shares ? `container ${own.name}` : isUp ? `its network mode is ${container.networkMode}` : 'its container is not running',
   });
-  if (!shares) return { address: undefined, problem: 'it does not use the network of the gateway.' };
+  const problem = isUp ? 'it does not use the network of the gateway.' : 'its container is not running.';
+  if (!shares) return { address: undefined, problem };
   const address = await outgoingAddress(scope, gateway);
   session.show({
     kind: 'item',

@@ -115,10 +115,7 @@ async function reviewed({ session }: EngineScope, ready: readonly ReadyPlan[], t
 
 /** Removes findings about ports that the gateway publishes now: they are free by the time they are needed. */
 function freed(ready: ReadyPlan, gateway: string | undefined): ReadyPlan {
-  return {
-    ...ready,
-    findings: ready.findings.filter(({ id, owner }) => !(id.startsWith('port-taken:') && owner === gateway)),
-  };
+  return { ...ready, findings: ready.findings.filter(({ id, owner }) => !(id.startsWith('port-taken:') && owner === gateway)) };
 }
 
 /** The ports are free only while the service is down. If the change fails, the service runs as before. */

@@ -71,7 +71,7 @@ describe('bringing up what should run, after a power cut', () => {
       { ...seen('chat', 'starting'), ...inState('starting', 'busy') },
     );
     expect((await fixture.run(up, undefined)).message).toBe(
-      'Nothing to start: all deployed components are running, or were stopped by an operator. Not healthy: runtime (unhealthy). Not ready yet: chat (starting).',
+      'Nothing to start: all deployed components that should be running are running. Not healthy: runtime (unhealthy). Not ready yet: chat (starting).',
     );
   });
 
@@ -87,11 +87,11 @@ describe('bringing up what should run, after a power cut', () => {
     const manager = { ...seen('secrets-manager-path', 'running'), speaks: 'vault', state: stateOf('sealed 0/3') };
     stand(manager, seen('chat', 'failed'));
     const { message, data } = await fixture.run(up, undefined);
-    expect(message).toBe('Started: chat. Sealed, so key shares are required: secrets-manager-path.');
+    expect(message).toBe('Started: chat. Sealed, so unavailable until unsealed: secrets-manager-path.');
     expect(data).toMatchObject({ started: ['chat'], sealed: ['secrets-manager-path'] });
     stand(manager);
     expect((await fixture.run(up, undefined)).message).toMatch(
-      /^Nothing to start: all deployed components are running.* Sealed, so key shares are required: secrets-manager-path\./,
+      /^Nothing to start: all deployed components that should be running are running\. Sealed, so unavailable until unsealed: secrets-manager-path\./,
     );
   });
 
@@ -103,7 +103,7 @@ describe('bringing up what should run, after a power cut', () => {
       seen('runtime', 'running'),
     );
     expect((await fixture.run(up, undefined, { words: ['all'] })).message).toMatch(
-      /^Nothing to start: all deployed components are running/,
+      /^Nothing to start: all deployed components that should be running are running/,
     );
     expect(fixture.engine.requests).toEqual([]);
   });
@@ -169,6 +169,13 @@ describe('bringing up what should run, after a power cut', () => {
       code: 'config.record',
       message: expect.stringMatching(/^Started: chat\. .*chat\.json/),
     });
+  });
+
+  test('a named component that needs no start is named, and nothing is said about the others', async () => {
+    stand(seen('runtime', 'running'), seen('chat', 'stopped'));
+    expect((await fixture.run(up, undefined, { words: ['runtime'] })).message).toBe('Nothing to start: runtime is running or paused.');
+    stand();
+    expect((await fixture.run(up, undefined)).message).toBe('Nothing to start: Quarterdeck has not deployed any components.');
   });
 
   test('a component that was not deployed from here is no name', async () => {

@@ -31,7 +31,8 @@ export const up: Procedure = async (session, input, context) => {
   const resumed = await startInterrupted(scope);
   const { components } = await context.fleet.settle(session.signal, { complete: true });
   const here = components.filter(({ host, deployed }) => host === input.engineName && deployed);
-  const asked = meant(here, input.words);
+  const names = input.words.filter((word) => word !== 'all');
+  const asked = meant(here, names, input.engineName);
   const routes = asked.length > 0 ? await routesIn(scope, here) : (new Map() as Routes);
   const wanted = providersFirst(
     asked,
@@ -42,7 +43,7 @@ export const up: Procedure = async (session, input, context) => {
     await settleRotations(scope);
     const sealed = showSealed(session, sealedIn(components, input.engineName));
     return {
-      message: `${resumed.length > 0 ? `Started after an interrupted operation: ${namesText(resumed)}. ` : ''}Nothing to start: ${input.words.length > 0 && !input.words.includes('all') ? 'the named' : 'all deployed'} components are running, or were stopped by an operator.${unwellSentence(here, sealed.ids)}${sealed.sentence}`,
+      message: `${resumed.length > 0 ? `Started after an interrupted operation: ${namesText(resumed)}. ` : ''}Nothing to start: ${upText(here, names)}${unwellSentence(here, sealed.ids)}${sealed.sentence}`,
       data: { started: resumed, down: [], sealed: sealed.ids },
     };
   }
@@ -113,24 +114,28 @@ function whyDown({ context, engineName }: EngineScope, id: string, words: string
 function showSealed(session: Session, ids: readonly string[]): { ids: readonly string[]; sentence: string } {
   for (const id of ids)
     session.show({ kind: 'item', id: `unseal ${id}`, title: `Unseal ${id}`, state: 'todo', evidence: `quarterdeck unseal ${id}` });
-  const sentence = ` Sealed, so key shares are required: ${ids.join(', ')}.`;
+  const sentence = ` Sealed, so unavailable until unsealed: ${ids.join(', ')}.`;
   return { ids, sentence: ids.length === 0 ? '' : sentence };
 }
 
-function meant(here: readonly ComponentView[], words: readonly string[]): readonly ComponentView[] {
-  const names = words.filter((word) => word !== 'all');
+function meant(here: readonly ComponentView[], names: readonly string[], engineName: string): readonly ComponentView[] {
   if (names.length === 0) return componentsToStart(here);
   return names.flatMap((name) => {
     const found = here.find(({ id }) => id === name);
     if (!found) {
-      throw new Fault(
-        'usage.component',
-        `${cleanLine(name)} was not deployed by Quarterdeck.`,
-        `Deployed: ${here.map(({ id }) => id).join(', ') || 'none'}. To start another component: quarterdeck start ${cleanLine(name)}`,
-      );
+      const message = `${cleanLine(name)} was not deployed by Quarterdeck on ${engineName}.`;
+      const remedy = `Deployed: ${here.map(({ id }) => id).join(', ') || 'none'}. To start another component: quarterdeck start ${cleanLine(name)}`;
+      throw new Fault('usage.component', message, remedy);
     }
     return found.services.some((service) => isDown(service) || isStale(service)) ? [found] : [];
   });
+}
+
+/** Returns the components that need no start, as the end of a sentence. */
+function upText(here: readonly ComponentView[], names: readonly string[]): string {
+  if (names.length > 0) return `${namesText(names)} ${names.length === 1 ? 'is' : 'are'} running or paused.`;
+  if (here.length === 0) return 'Quarterdeck has not deployed any components.';
+  return 'all deployed components that should be running are running.';
 }
 
 const isDown = ({ state }: ServiceView) => !isUpState(state) && state !== 'completed' && state !== 'paused';

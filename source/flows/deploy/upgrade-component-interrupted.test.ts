@@ -8,7 +8,7 @@ import { readRuns } from '../../stack/apply/run-journal.ts';
 
 const id = 'rss-reader';
 const steps = ['step-1', 'step-2', 'step-3'];
-const wayBack = /^Upgraded rss-reader\. .*quarterdeck rollback rss-reader/;
+const wayBack = /^Upgraded rss-reader\. .*quarterdeck restore rss-reader --snapshot/;
 let fixture: PracticeFixture;
 
 beforeAll(async () => {

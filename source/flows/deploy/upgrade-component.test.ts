@@ -55,7 +55,7 @@ describe('the upgrade of a component (R84)', () => {
       }),
     ).rejects.toMatchObject({
       code: 'interrupted.cancelled',
-      message: expect.stringMatching(/secrets-manager-path was updated; remaining: Afterwards, unseal OpenBao/),
+      message: expect.stringMatching(/secrets-manager-path was not changed; remaining: Afterwards, unseal OpenBao/),
       remedy: expect.stringMatching(/quarterdeck upgrade secrets-manager-path$/),
     });
     const order = fixture.operator.asked.map(({ id: step }) => step);
@@ -88,12 +88,12 @@ describe('the upgrade of a component (R84)', () => {
     const before = await fixture.containers('rss-reader');
     const steps = (fixture.app.catalog.get('rss-reader')?.upgrade?.steps ?? []).map((_, index) => [`step-${index + 1}`, ['done']]);
     const { message, data } = await upgrade('rss-reader', { ...Object.fromEntries(steps), checklist: ['go'] });
-    expect(message).toMatch(/^Upgraded rss-reader\. .*quarterdeck rollback rss-reader/);
+    expect(message).toMatch(/^Upgraded rss-reader\. .*quarterdeck restore rss-reader --snapshot/);
     expect(await fixture.containers('rss-reader')).not.toEqual(before);
     const items = itemsOf(data);
     expect(items['update']).toMatchObject({ state: 'ok', evidence: [expect.stringMatching(/^run \d{8}T/)] });
     expect(items['probe']?.state).toBe('ok');
-    expect(items['rollback']?.summary).toMatch(/quarterdeck rollback rss-reader/);
+    expect(items['rollback']?.summary).toMatch(/quarterdeck restore rss-reader --snapshot/);
   });
 
   test('left before the change nothing was updated, and that is said', async () => {

@@ -4,8 +4,9 @@ import { Fault } from '../../faults/fault.ts';
 import type { ComponentView } from '../../fleet/model.ts';
 import { Checklist } from '../../session/checklist.ts';
 import type { Session } from '../../session/session.ts';
-import type { RunOnHost } from '../../stack/apply/transaction.ts';
+import type { RunBackup, RunOnHost } from '../../stack/apply/transaction.ts';
 import { freeSpace } from '../../stack/free-space.ts';
+import { cleanLine } from '../../text/clean.ts';
 import { agoText, bytesText } from '../../text/quantities.ts';
 import { isBackupRequested } from '../backup/backup-first.ts';
 import { backupLocation } from '../backup/backup-target.ts';
@@ -14,6 +15,7 @@ import { componentOf } from '../components/service-targets.ts';
 import { waitUntilHealthy } from '../components/wait-until-healthy.ts';
 import { EngineScope } from '../engine-scope.ts';
 import type { FlowContext, FlowInput, FlowOutcome } from '../flow.ts';
+import { optionOf } from '../flow-options.ts';
 import { lastApplied, seeThrough } from './apply-plans.ts';
 import { type Deployed, deployed, type StackFacts } from './stack-facts.ts';
 import { update } from './update.ts';
@@ -62,14 +64,14 @@ export async function upgradeComponent(session: Session, input: FlowInput, conte
     await writeReport(session, input, list, 'Not finished.').catch(() => undefined);
     if (!(thrown instanceof Fault) || thrown.kind !== 'interrupted') throw thrown;
     const open = list.items.filter(({ state }) => state !== 'ok' && state !== 'skipped' && state !== 'warning');
-    const isUpdated = list.item('update')?.state === 'ok';
-    const left = `${id} was updated; ${open.length > 0 ? `remaining: ${open.map(({ title }) => title).join(', ')}` : 'no steps remain'}.`;
-    throw new Fault(
-      thrown.code,
-      `${thrown.message.replace(/([^.!?])$/, '$1.')} ${isUpdated ? left : `${id} was not updated.`}`,
-      `To resume the upgrade: quarterdeck upgrade ${id}`,
-      { cause: thrown },
-    );
+    const update = list.item('update')?.state;
+    // A prompt is cancelled before the change; any other interruption may be in the middle of it.
+    const isKnown = update !== 'running' || thrown.code === 'interrupted.cancelled';
+    const other = isKnown ? `${id} was not updated.` : `It is unknown whether ${id} was updated.`;
+    const isChanged = list.note('update')?.data?.['back'] !== undefined;
+    const left = `${id} was ${isChanged ? 'updated' : 'not changed'}; ${open.length > 0 ? `remaining: ${open.map(({ title }) => title).join(', ')}` : 'no steps remain'}.`;
+    const message = `${thrown.message.replace(/([^.!?])$/, '$1.')} ${update === 'ok' ? left : other}`;
+    throw new Fault(thrown.code, message, `To resume the upgrade: quarterdeck upgrade ${id}`, { cause: thrown });
   }
 }
 
@@ -108,11 +110,7 @@ async function checklistThrough(checklist: ComponentChecklist): Promise<FlowOutc
   } else if (!updated) {
     for (const step of steps.filter(({ after }) => !after)) await confirmStep(checklist, step);
     for (;;) {
-      const answer = await runChecklist(session, list, {
-        id: 'checklist',
-        label: `Update ${id}`,
-        go: 'Continue and review the changes',
-      });
+      const answer = await runChecklist(session, list, { id: 'checklist', label: `Update ${id}`, go: 'Continue and review the changes' });
       if (answer === 'go') break;
       if (answer === 'again') await observe(checklist, false);
     }
@@ -121,17 +119,23 @@ async function checklistThrough(checklist: ComponentChecklist): Promise<FlowOutc
     await list.keep('update', { kind: 'seen', state: 'running' });
     const outcome = await update(session, { ...input, component, words: [] }, context);
     if (session.dryRun) return checklistOutcome(session, input, list, { outcome: `Dry run: ${id} was not changed.` });
+    const { run, backups = {} } = (outcome.data ?? {}) as UpdateData;
+    // A backup without a change: the update failed, and its backup was restored.
+    if (run === undefined && Object.keys(backups).length > 0) {
+      await list.set('update', { state: 'blocked', summary: outcome.message });
+      return checklistOutcome(session, input, list, { outcome: outcome.message, complete: false });
+    }
     await noteUpdate(checklist, outcome);
   }
   await list.set('probe', { section: sections.after, title: 'Probe', state: 'running' });
   const isChanged = list.note('update')?.data?.['back'] !== undefined;
-  const healthy = await waitUntilHealthy(scope, id, { changed: isChanged });
+  const healthy = await waitUntilHealthy(scope, id, { changed: isChanged && found.facts.entry.upgrade?.rollback === 'safe' });
   await list.set('probe', { state: 'ok', summary: healthy.state.label });
   for (const step of steps.filter(({ after }) => after)) await confirmStep(checklist, step);
   await list.keepSeen();
   await list.end();
   const rollback = list.item('rollback')?.summary ?? '';
-  const outcome = isChanged ? `Upgraded ${id}. ${rollback}`.trim() : `${id} already uses its newest image.`;
+  const outcome = isChanged ? `Upgraded ${id}. ${rollback}`.trim() : (list.item('update')?.summary ?? '');
   return checklistOutcome(session, input, list, { outcome });
 }
 
@@ -192,7 +196,7 @@ async function observe({ input, component, deployed: { facts }, list }: Componen
   });
   if (updated) return;
   await list.set('disk', { section: sections.before, title: 'Disk space', ...(await diskState(facts, component)) });
-  await list.set('backup', { section: sections.before, title: 'Backup', ...backupState(facts.scope.context, input, component) });
+  await list.set('backup', { section: sections.before, title: 'Backup', ...backupState(facts, input, component) });
 }
 
 async function diskState({ scope, stackFolder }: StackFacts, component: ComponentView) {
@@ -217,10 +221,11 @@ async function diskState({ scope, stackFolder }: StackFacts, component: Componen
   }
 }
 
-function backupState(context: FlowContext, input: FlowInput, { id, backup }: ComponentView) {
+function backupState({ scope: { context }, entry }: StackFacts, input: FlowInput, { id, backup }: ComponentView) {
   const location = backupLocation(input, context);
   const last = backup?.atMs === undefined ? 'no earlier backup known' : `last backup: ${agoText(Date.now() - backup.atMs)}`;
   if (context.practice) return { state: 'ok' as const, summary: 'not needed in the practice stack' };
+  if (entry.backup.every(({ method }) => method === 'skip')) return { state: 'ok' as const, summary: 'not needed: nothing to back up' };
   if (location !== undefined && isBackupRequested(input))
     return { state: 'ok' as const, summary: `will be created before the change; ${last}` };
   const isFresh = backup?.atMs !== undefined && Date.now() - backup.atMs < freshBackupMs;
@@ -228,24 +233,26 @@ function backupState(context: FlowContext, input: FlowInput, { id, backup }: Com
   return {
     state: 'blocked' as const,
     summary: `no backup will be created (${isBackupRequested(input) ? 'no backup target is configured' : '--no-backup'}); ${last}`,
-    advice: `Run quarterdeck backup ${id} --to /srv/backups, or add "backups: {${input.engineName}: /srv/backups}" to config.yaml.`,
+    advice: isBackupRequested(input)
+      ? `Run quarterdeck backup ${id} --to /srv/backups, or add "backups: {${input.engineName}: /srv/backups}" to config.yaml.`
+      : `Omit --no-backup, or back up first: quarterdeck backup ${id}`,
   };
 }
 
-async function noteUpdate({ list, deployed: { facts }, component: { id } }: ComponentChecklist, outcome: FlowOutcome): Promise<void> {
-  const {
-    updated = [],
-    run,
-    backups = {},
-  } = (outcome.data ?? {}) as { updated?: string[]; run?: string; backups?: Record<string, { stamp: string; where: string }> };
+type UpdateData = { updated?: string[]; current?: string[]; run?: string; backups?: Record<string, RunBackup> };
+
+async function noteUpdate({ input, list, deployed: { facts }, component }: ComponentChecklist, outcome: FlowOutcome): Promise<void> {
+  const { id } = component;
+  const { updated = [], current = [], run, backups = {} } = (outcome.data ?? {}) as UpdateData;
   const backup = backups[id];
-  const summary = updated.length === 0 ? 'already up to date' : outcome.message;
+  const to = optionOf(input, 'to')?.replace(/^/, ' --to ') ?? '';
+  const summary = current.includes(id) ? `${id} already uses its newest image.` : outcome.message;
   const safe = facts.entry.upgrade?.rollback === 'safe';
   const back = safe
     ? `To undo: quarterdeck rollback ${id}`
     : backup
-      ? `To undo: quarterdeck restore ${id} (backup ${backup.stamp}); rolling back only the image may not be safe`
-      : `No backup exists. Only quarterdeck rollback ${id} can undo the update, and only if the old version can read the data`;
+      ? `To undo: quarterdeck restore ${id} --snapshot ${backup.stamp}${cleanLine(to)}; rolling back only the image may be refused`
+      : `No backup was created before the update. Only an earlier backup can undo it: quarterdeck restore ${id} --snapshot BACKUP`;
   const data = {
     updated: 1,
     ...(run !== undefined && { run }),

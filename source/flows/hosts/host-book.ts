@@ -54,7 +54,7 @@ export function bookOf(context: FlowContext): HostBook {
 /** Throws `usage.host`. */
 export async function chooseHost(session: Session, input: FlowInput, hosts: Readonly<Record<string, HostSettings>>) {
   const [word, more] = input.words;
-  if (more !== undefined) throw unexpectedArgument(more);
+  if (more !== undefined) throw unexpectedArgument(more, 'Pass one host at a time.');
   const names = Object.keys(hosts);
   if (word === undefined && names.length > 0 && !session.attended)
     throw new Fault('usage.host', 'A host name is required.', `Hosts: ${names.join(', ')}.`);
@@ -64,7 +64,6 @@ export async function chooseHost(session: Session, input: FlowInput, hosts: Read
   });
 }
 
-export function unexpectedArgument(word: string): Fault {
-  const message = `Unexpected argument "${cleanLine(word)}".`;
-  return new Fault('usage.words', message, 'Write a host as nas, op@nas or op@192.168.1.20:2222.');
+export function unexpectedArgument(word: string, remedy: string): Fault {
+  return new Fault('usage.words', `Unexpected argument "${cleanLine(word)}".`, remedy);
 }

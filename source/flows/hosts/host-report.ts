@@ -4,7 +4,7 @@ import { limited } from '../../faults/waits.ts';
 import { sessionsTried } from '../../hosts/ssh/ssh-limits.ts';
 import type { Session } from '../../session/session.ts';
 import { cleanLine } from '../../text/clean.ts';
-import { bytesText, clockDifferenceText } from '../../text/quantities.ts';
+import { bytesText, clockDifferenceText, countText } from '../../text/quantities.ts';
 import type { HostBook, RemoteEngine, RemoteHost } from './host-book.ts';
 
 const roundTripLimitMs = 3_000;
@@ -45,9 +45,14 @@ export async function roundTripOf({ link }: RemoteHost, signal: AbortSignal): Pr
   return measured();
 }
 
+function isDenied(thrown: unknown): boolean {
+  const { code, cause } = (thrown ?? {}) as NodeJS.ErrnoException;
+  return code === 'EACCES' || (cause !== undefined && isDenied(cause));
+}
+
 export function engineText({ facts, fault, url }: RemoteEngine): string {
   if (facts) return `${facts.kind} ${facts.version}${facts.rootless ? ' rootless' : ''}`;
-  return cleanLine(fault?.code === 'unreachable.socket' ? `${url}: permission denied for this user` : `${url} does not respond`);
+  return cleanLine(isDenied(fault) ? `${url}: permission denied for this user` : `${url} does not respond`);
 }
 
 export function engineData({ engineName, url, facts }: RemoteEngine) {
@@ -106,15 +111,14 @@ export async function checkHost(session: Session, book: HostBook, name: string, 
   const fault = found.find((engine) => engine.fault)?.fault;
   if (answering.length > 0) add('engines', 'ok', 'Engines', answering.map(engineText).join(', '));
   if (fault) {
-    const needsSudo = fault.code === 'unreachable.socket' && !settings.sudo;
-    const remedy = needsSudo ? `If sudo is required, set sudo: true for ${name} in ${book.file}.` : fault.remedy;
     if (answering.length === 0) worst ??= fault;
-    add('silent', answering.length === 0 ? 'blocked' : 'warning', 'Engines', `${fault.message} ${remedy}`);
+    add('silent', answering.length === 0 ? 'blocked' : 'warning', 'Engines', `${fault.message} ${fault.remedy}`);
   }
   reportLimits(limits, add);
   const aheadMs = facts.clockAheadMs ?? 0;
   const clock = `${clockDifferenceText(aheadMs)} ${aheadMs > 0 ? 'ahead of' : 'behind'} this machine`;
-  if (Math.abs(aheadMs) < clockMs) add('clock', 'ok', 'Clock', aheadMs === 0 ? 'in sync' : clock);
+  if (facts.clockAheadMs === undefined) add('clock', 'warning', 'Clock', 'the time of the host could not be read');
+  else if (Math.abs(aheadMs) < clockMs) add('clock', 'ok', 'Clock', aheadMs === 0 ? 'in sync' : clock);
   else {
     const evidence = `${clock}: certificates and one-time codes may fail. Enable network time (timedatectl set-ntp true).`;
     add('clock', 'warning', 'Clock', evidence);
@@ -155,10 +159,10 @@ function reportLimits({ sessions, sockets, ports }: Awaited<ReturnType<RemoteHos
     !ports &&
       'sshd does not forward connections to ports, so each connection to a component needs an SSH session, and perl or python3 on the host: set AllowTcpForwarding yes, and PermitOpen any',
     sessions < sessionsNeeded &&
-      `sshd allows only ${sessions} more sessions per connection, so copies and compose wait for each other: set MaxSessions 10`,
+      `sshd allows only ${countText(sessions, 'more session')} per connection, so copies and compose wait for each other: set MaxSessions 10`,
   ].filter(Boolean);
   if (problems.length === 0) add('sshd', 'ok', 'sshd', `sockets, ports and ${sessions >= sessionsTried ? 'enough' : sessions} sessions`);
-  else add('sshd', 'warning', 'sshd', `${problems.join('; ')}. Edit /etc/ssh/sshd_config on the host.`);
+  else add('sshd', 'warning', 'sshd', `${problems.join('; ')}. Edit /etc/ssh/sshd_config on the host, then reload sshd.`);
 }
 
 function reportFolder(

@@ -48,17 +48,14 @@ async function chooseNewHost(
   { words: [word, destination, more] }: FlowInput,
   { listed, home }: { listed: readonly string[]; home: string },
 ): Promise<[name: string, ssh: string]> {
-  if (more !== undefined) throw unexpectedArgument(more);
+  if (more !== undefined) throw unexpectedArgument(more, 'Pass a name and an address: nas op@192.168.1.20:2222');
   if (word !== undefined) {
-    if (destination === undefined && hostNameProblem(word) !== undefined && /[@:]/.test(word)) {
+    if (destination === undefined && hostNameProblem(word) !== undefined && /[@:]/.test(word))
       throw nameFault(word, `Pass a name before the address: quarterdeck hosts add NAME ${cleanLine(word)}`);
-    }
     return [word, destination ?? word];
   }
-  if (!session.attended) {
-    const message = 'A host name is required.';
-    throw new Fault('usage.host', message, 'Pass NAME [user@]host, or NAME alone for a Host in your ssh configuration.');
-  }
+  if (!session.attended)
+    throw new Fault('usage.host', 'A host name is required.', 'Pass NAME [user@]host, or NAME alone for a Host in your ssh configuration.');
   const known = (await sshNames(home)).filter((name) => !listed.includes(name)).slice(0, offeredAtMost);
   const chosen =
     known.length === 0

@@ -46,9 +46,7 @@ export const hostsList: Procedure = async (session, _, context) => {
         : away === 0
           ? `${remote.length === 1 ? 'The remote host is' : `All ${remote.length} remote hosts are`} connected.`
           : `${remote.length - away} of ${remote.length} remote hosts ${remote.length - away === 1 ? 'is' : 'are'} connected.`,
-    data: {
-      hosts: rows.map(({ shown: _shown, fault, ...row }) => ({ ...row, ...(fault && { fault: faultData(fault) }) })),
-    },
+    data: { hosts: rows.map(({ shown: _shown, fault, ...row }) => ({ ...row, ...(fault && { fault: faultData(fault) }) })) },
   };
 };
 
@@ -146,8 +144,9 @@ export const hostsTrust: Procedure = async (session, input, context) => {
   session.progress({ id: 'key', label: `Reading the host key of ${name}` });
   const changed = await changedKey(name, parseDestination(settings.ssh), { program, env }, session.signal);
   session.progress({ id: 'key', label: '', done: true });
-  if (!changed) return { message: `The host key of ${name} has not changed.`, data: { name } };
+  if (!changed) return { message: `No changed host key: ${name} presents a known key, or none is known yet.`, data: { name } };
   const file = cleanLine(changed.file);
+  const type = changed.shown.split(' ', 1)[0]?.toLowerCase();
   session.show({
     kind: 'table',
     title: `Host key of ${name} (${cleanLine(changed.name)})`,
@@ -163,7 +162,7 @@ export const hostsTrust: Procedure = async (session, input, context) => {
       .text({
         id: 'trust',
         label: `Type ${name} to remove the old key`,
-        help: `Compare the current key with the output of ssh-keygen -l -f /etc/ssh/ssh_host_ed25519_key.pub on the host's own console. If they differ, the connection may be intercepted. Leave empty to cancel.`,
+        help: `Compare the current key with the output of ssh-keygen -l -f /etc/ssh/ssh_host_${type}_key.pub on the host's own console. If they differ, the connection may be intercepted. Leave empty to cancel.`,
         check: (text) => (text.trim() === name || text === '' ? undefined : `The text does not match "${name}".`),
       })
       .then((typed) => {

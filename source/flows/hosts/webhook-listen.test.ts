@@ -76,6 +76,7 @@ describe('what arrives is shown as it arrives', () => {
       '{"a":',
       '',
       JSON.stringify({ 'k\u001b[31m': 'v\u009b2J' }),
+      JSON.stringify(['x'.repeat(16_379)]),
     ];
     for (const body of bodies) expect((await send(body)).status).toBe(200);
     await vi.waitFor(() => expect(reported).toHaveLength(bodies.length));
@@ -87,6 +88,8 @@ describe('what arrives is shown as it arrives', () => {
     expect(reported[0]?.message.split('\n').slice(1)).toEqual(['  text<U+202E>']);
     expect(reported[1]?.message).toMatch(/\n {2}\.\.\. truncated; --json shows more$/);
     expect(reported[4]?.message).not.toContain('\n');
+    // Shorter than the limit as it was sent, longer with one member per line.
+    expect(reported[6]?.message).toMatch(/truncated; --json shows more$/);
   });
 
   test('the same signed body again is shown as a repeat, without its body', async () => {

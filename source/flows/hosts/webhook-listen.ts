@@ -117,10 +117,11 @@ function deliveryFacts(delivery: Delivery) {
 function bodyLines(body: Buffer): string[] {
   const text = body.toString('utf8');
   const json = jsonOf(text);
-  const lines = cleanLines((json === undefined ? text : JSON.stringify(json, null, 2)).slice(0, shownCharacters));
+  const whole = json === undefined ? text : JSON.stringify(json, null, 2);
+  const lines = cleanLines(whole.slice(0, shownCharacters));
   if (lines.length === 1 && lines[0] === '') return [];
   const left = lines.length - shownLines;
-  const wasCut = text.length > shownCharacters || left > 0;
+  const wasCut = whole.length > shownCharacters || left > 0;
   return [...lines.slice(0, shownLines), ...(wasCut ? ['... truncated; --json shows more'] : [])];
 }
 

@@ -7,6 +7,7 @@ import type { SecretStorage } from '../../secrets/secrets.ts';
 import type { Session } from '../../session/session.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { agoText, countText } from '../../text/quantities.ts';
+import { backupSecrets } from '../backup/backup-target.ts';
 import { deleteOne } from '../delete-one.ts';
 import type { Procedure } from '../flow.ts';
 import { showSecret } from '../flow-options.ts';
@@ -49,7 +50,8 @@ export const secretsList: Procedure = async (session, input, context) => {
   }
   const away = snapshot.engines.filter(({ engine }) => !engine.reachable).map(({ name }) => name);
   const note = away.length > 0 ? ` Not checked, because the engine does not respond: ${away.map(cleanLine).join(', ')}.` : '';
-  return { message: `${countText(secrets.length, 'secret')} in ${vault.where}.${note}`, data: { secrets } };
+  const whose = wanted === undefined ? '' : ` of ${cleanLine(wanted)}`;
+  return { message: `${countText(secrets.length, 'secret')}${whose} in ${vault.where}.${note}`, data: { secrets } };
 };
 
 export const secretsSet: Procedure = async (session, input, context) => {
@@ -67,9 +69,7 @@ export const secretsSet: Procedure = async (session, input, context) => {
     check: problem,
   });
   const again = await session.ask.secret({ id: 'again', label: 'Repeat the value' });
-  if (again !== value) {
-    throw new Fault('usage.answer', 'The values do not match.', 'Nothing was stored. Run the command again.');
-  }
+  if (again !== value) throw new Fault('usage.answer', 'The values do not match.', 'Nothing was stored. Run the command again.');
   const version = await session.act({
     id: 'set',
     right: 'operate',
@@ -82,7 +82,7 @@ export const secretsSet: Procedure = async (session, input, context) => {
   if (session.dryRun) return { message: 'Dry run: nothing was stored.' };
   if (version === undefined) return { message: `${shown} already has that value; no version was added.`, data: { name } };
   return {
-    message: `Stored version ${version} of ${shown}. It takes effect with the next deploy of ${component}.`,
+    message: `Stored version ${version} of ${shown}. It takes effect with the next ${component === backupSecrets ? 'backup' : `deploy of ${component}`}.`,
     data: { name, version },
   };
 };
@@ -133,7 +133,7 @@ export const secretsRemove: Procedure = async (session, input, context) => {
         request: `remove ${name} from ${vault.where}`,
         target: { host: input.engineName, component },
         consequences: [
-          `${countText(versions.length, 'version')} will be lost; deployments that use this secret cannot be rolled back.`,
+          `${countText(versions.length, 'version')} will be lost; ${component === backupSecrets ? 'backups that use this secret cannot be read without a copy of it' : 'deployments that use this secret cannot be rolled back'}.`,
           ...(isUsed
             ? [
                 `The secret is in use: the next deploy of ${component} prompts for it, or generates one that does not match the existing data.`,

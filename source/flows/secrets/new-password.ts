@@ -13,7 +13,7 @@ const letters = 'abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789';
 const madeUpLength = 20;
 const secondsSeen = 15;
 
-/** Masked input is easily mistyped. An empty answer generates 20 letters, 116 bits. `sends` states what happens with the password. */
+/** Masked input is easily mistyped. An empty answer generates 20 characters, 116 bits. `sends` states what happens with the password. */
 export async function promptNewPassword(session: Session, label: string, sends: string): Promise<NewPassword> {
   const value = await session.ask.secret({
     id: 'password',

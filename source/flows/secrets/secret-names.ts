@@ -38,9 +38,8 @@ export function newValueLabel(name: SecretName, { label }: Pick<ComponentField, 
 }
 
 export async function chooseKept(session: Session, input: FlowInput, entries: readonly SecretEntry[]): Promise<SecretEntry> {
-  if (entries.length === 0) {
+  if (entries.length === 0)
     throw new Fault('usage.secret', 'No secrets are stored.', 'Add a secret: quarterdeck secrets set COMPONENT VARIABLE');
-  }
   if (input.words.length === 0 && session.attended) {
     const name = await session.ask.choice({
       id: 'secret',
@@ -79,15 +78,13 @@ function unknownSecret(written: string, entries: readonly SecretEntry[]): never 
 /** Accepts one word with slashes, or component and variable separately. A third word could be the value itself. */
 function writtenName({ words }: FlowInput): string {
   const [first, second] = words;
-  if (first === undefined) {
+  if (first === undefined)
     throw new Fault('usage.secret', 'A secret is required.', 'Pass COMPONENT VARIABLE. To list the secrets: quarterdeck secrets list');
-  }
   if (words.length > 2) {
-    throw new Fault(
-      'usage.words',
-      'Too many arguments: secrets are not accepted on the command line, where other programs can see them.',
-      'If the last argument is a secret, choose another one, because the shell may have saved it. Run the command without the value, and type it when prompted.',
-    );
+    const message = 'Too many arguments: secrets are not accepted on the command line, where other programs can see them.';
+    const remedy =
+      'If the last argument is a secret, choose another one, because the shell may have saved it. Run the command without the value, and type it when prompted.';
+    throw new Fault('usage.words', message, remedy);
   }
   return second === undefined ? first : `${first}/${second}`;
 }
@@ -104,9 +101,11 @@ export async function chooseName(
   if (kept) return kept.name;
   const parts = partsOf(written);
   throwIfOfOthers(parts);
-  const { engineName, component, variable } = parts;
+  // A component alone lacks the name of its secret.
+  const alone = parts.component === '' && context.catalog.get(parts.variable);
+  const { engineName, component, variable } = alone ? { engineName: '', component: alone.id, variable: '' } : parts;
   const entry = context.catalog.get(component);
-  if (!entry || variable === '') {
+  if (!entry) {
     const name = component || written;
     const ids = context.catalog.entries.map(({ id }) => id);
     const remedy = nameRemedy(name, ids, 'List the components: quarterdeck catalog list');
@@ -115,7 +114,8 @@ export async function chooseName(
   const field = fieldOf(entry, variable);
   if (!field) {
     const remedy = nameRemedy(variable, secretFields(entry).map(variableOf), 'The component has no secrets.');
-    throw new Fault('usage.secret', `${entry.id} has no secret "${cleanLine(variable)}".`, remedy);
+    const message = variable === '' ? `A secret of ${entry.id} is required.` : `${entry.id} has no secret "${cleanLine(variable)}".`;
+    throw new Fault('usage.secret', message, remedy);
   }
   return `${engineName || input.engineName}/${entry.id}/${variableOf(field)}`;
 }

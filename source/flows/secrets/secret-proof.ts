@@ -21,14 +21,14 @@ export interface HeldSecret {
 const readyLimitMs = 60_000;
 const againMs = 500;
 
-/** Runs the command that `rotate` declares, with the new value on stdin, in the container whose data hold the old one. */
-async function runRotate(target: CallTarget, field: ComponentField, value: string, grant: Grant): Promise<void> {
+/** Runs the command that `rotate` declares, with the value on stdin, in the container whose data hold another one. */
+async function runRotate(target: CallTarget, field: ComponentField, which: 'old' | 'new', value: string, grant: Grant): Promise<void> {
   const program = field.rotate;
   if (!program || 'never' in program) return;
   const { exitCode, stderr } = await runWith(target, program, value, grant);
   if (exitCode === 0) return;
-  const message = `${target.entry.id} did not accept the new ${field.name}: ${lastLine(stderr) || `the program exited with ${exitCode}`}.`;
-  throw new Fault('failed.rotate', message, 'The old value is in effect. Check the log of the component.');
+  const message = `${target.entry.id} did not accept the ${which} ${field.name}: ${lastLine(stderr) || `the program exited with ${exitCode}`}.`;
+  throw new Fault('failed.rotate', message, `Check the log: quarterdeck logs ${target.entry.id}`);
 }
 
 /** A database keeps its passwords itself. Can be repeated. `patient`: its container was started just now, and gets a minute. */
@@ -48,7 +48,7 @@ export async function writeToData(
     run: async (grant) => {
       for (const deadline = performance.now() + (patient ? readyLimitMs : 0); ; await pauseFor(againMs, grant.signal)) {
         try {
-          await runRotate(await targetOf(context, engineName, entry, grant.signal), field, value, grant);
+          await runRotate(await targetOf(context, engineName, entry, grant.signal), field, which, value, grant);
           return true;
         } catch (thrown) {
           if (grant.signal.aborted || performance.now() >= deadline) throw thrown;
@@ -103,8 +103,7 @@ async function runWith(target: CallTarget, { service, argv }: { service: string;
   const container = target.containers.get(service);
   if (container?.state !== 'running') {
     const name = target.name ?? target.entry.id;
-    const message = `The ${service} service of ${name} is not running.`;
-    throw new Fault('failed.rotate', message, `Start it: quarterdeck start ${name}`);
+    throw new Fault('failed.rotate', `The ${service} service of ${name} is not running.`, `Start it: quarterdeck start ${name}`);
   }
   return target.engine.writer(grant).exec(container.id, argv, { stdin: Buffer.from(`${value}\n`) });
 }

@@ -17,7 +17,8 @@ export async function secretValues(scope: EngineScope, component: string, versio
     const value = await vault.read(secretName(engineName, component, variable), session.signal, version);
     if (value === undefined) {
       const message = `Version ${version} of ${variable} (${component}) is no longer in ${vault.where}.`;
-      throw new Fault('failed.secret', message, `Set the secret again: quarterdeck secrets set ${component} ${variable}.`);
+      const remedy = `Set the secret again (quarterdeck secrets set ${component} ${variable}), then run: quarterdeck deploy ${component}`;
+      throw new Fault('failed.secret', message, remedy);
     }
     session.hide(value);
     values[variable] = value;

@@ -12,6 +12,7 @@ import type { RunOnHost } from '../../stack/apply/transaction.ts';
 import { type HaltedRecord, writeHalted } from '../../stack/backup/stopped-containers.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { operatorOf } from '../backup/backup.ts';
+import { backupSecrets } from '../backup/backup-target.ts';
 import { forgetRotation, rotationRecord, settleRotations } from '../backup/recover-halted.ts';
 import { targetOf } from '../call-target.ts';
 import { goOn } from '../deploy/recover.ts';
@@ -32,12 +33,15 @@ export const secretsRotate: Procedure = async (session, input, context) => {
   const [first] = holders;
   if (!first) {
     const message = `${cleanLine(name)} is not in the catalog and cannot be rotated.`;
-    throw new Fault('usage.secret', message, 'Set the secret with "quarterdeck secrets set", and deploy the components that use it.');
+    const remedy =
+      partsOf(name).component === backupSecrets
+        ? 'Older backups require the stored value: keep a copy. Change the password of a repository with "restic key passwd" first, then store it: quarterdeck secrets set'
+        : 'Set the secret with "quarterdeck secrets set", and deploy the components that use it.';
+    throw new Fault('usage.secret', message, remedy);
   }
   for (const { field, name: held } of holders) {
-    if (field.rotate && 'never' in field.rotate) {
+    if (field.rotate && 'never' in field.rotate)
       throw new Fault('refused.rotate', `${cleanLine(held)} cannot be rotated: ${field.rotate.never}.`, 'Nothing was changed.');
-    }
   }
   const scope = new EngineScope(session, context, partsOf(name).engineName);
   const value = await newValue(session, first);
@@ -77,9 +81,7 @@ export class Rotation {
   ) {}
 
   async inUse(): Promise<boolean> {
-    for (const { entry } of this.holders) {
-      if ((await this.#target(entry)).containers.size > 0) return true;
-    }
+    for (const { entry } of this.holders) if ((await this.#target(entry)).containers.size > 0) return true;
     return false;
   }
 
@@ -171,9 +173,11 @@ export class Rotation {
       const own = remedy.replace(/ To restore the previous version: .*$/, '');
       return new Fault('failed.rotate', `${message} The old value is in effect again.`, own, { cause: thrown });
     }
-    const rollbacks = new Set(this.holders.map(({ component }) => `quarterdeck rollback ${component}`));
+    // Before the containers have the new value, there is no change to roll back, but a record of the rotation.
+    const rollback = ({ component }: Holder) => `quarterdeck rollback ${component}`;
+    const commands = this.#record ? ['quarterdeck recover'] : this.holders.map(rollback);
     const failed = `${message} Restoring the old value failed: ${messageOf(failure)}`;
-    return new Fault('failed.rotate', failed, `Fix the cause, then run: ${[...rollbacks].join(', ')}.`, { cause: thrown });
+    return new Fault('failed.rotate', failed, `Fix the cause, then run: ${[...new Set(commands)].join(', ')}.`, { cause: thrown });
   }
 
   async #runOf(versions: readonly SecretChange[]): Promise<RunOnHost | undefined> {
@@ -206,7 +210,7 @@ export class Rotation {
     return writeToData(this.scope, holder, value, { id, which, patient: false });
   }
 
-  /** Throws `failed.rotate` if the old value still works, or the new one does not; then the rotation is undone. `known`: what to refuse. */
+  /** Throws `failed.rotate` if the new value does not work, after undoing the rotation, or if the old one (`known`) still does. */
   async prove(value: string, versions: readonly SecretChange[], known?: { old: string | undefined }): Promise<string> {
     const old = known ? known.old : this.before;
     const unproved: string[] = [];

@@ -162,6 +162,24 @@ describe('an instance that Quarterdeck did not deploy', () => {
 });
 
 describe('secrets set', () => {
+  test('a component alone lacks the name of its secret', async () => {
+    for (const word of ['rss-reader', 'rss-reader/'])
+      await expect(run(secretsSet, [word])).rejects.toMatchObject({
+        message: 'A secret of rss-reader is required.',
+        remedy: expect.stringMatching(/^Use one of: .*DB_PASSWORD/),
+      });
+  });
+
+  test('a secret of backups takes effect with the next backup', async () => {
+    await keep('local/backup/RESTIC_PASSWORD', 'the old one');
+    fixture.operator.answers = { value: [marked], again: [marked] };
+    const { message } = await run(secretsSet, ['backup', 'RESTIC_PASSWORD']);
+    expect(message).toBe('Stored version v2 of local/backup/RESTIC_PASSWORD. It takes effect with the next backup.');
+    await expect(run(secretsRotate, ['backup', 'RESTIC_PASSWORD'])).rejects.toMatchObject({
+      remedy: expect.stringContaining('restic key passwd'),
+    });
+  });
+
   test('keeps what is typed twice, and shows it nowhere', async () => {
     fixture.operator.answers = { value: [marked], again: [marked] };
     const outcome = await run(secretsSet, ['rss-reader', 'DB_PASSWORD']);
