@@ -5,6 +5,7 @@ import { optionOf, wordsUpTo } from '../../flows/flow-options.ts';
 import { unlessCancelled } from '../../flows/prompt-cancelled.ts';
 import type { Session } from '../../session/session.ts';
 import { cleanLine } from '../../text/clean.ts';
+import { countText } from '../../text/quantities.ts';
 import type { PortalBan } from './client/sso-portal.ts';
 import { portalOf, type RunningPortal } from './sso-target.ts';
 import { chooseUser } from './sso-user-change.ts';
@@ -119,7 +120,7 @@ export const ssoUnban: Procedure = async (session, input, context) => {
   }
   if (session.dryRun) return { message: 'Dry run: no ban was lifted.' };
   const names = [...new Set(chosen.map(({ whom }) => whom))].join(', ');
-  return { message: `${names} can log in to ${id} again.`, data: { lifted: chosen.map(({ kind, whom }) => ({ kind, whom })) } };
+  return { message: `Lifted ${countText(chosen.length, 'ban')} on ${names} in ${id}.`, data: { lifted: chosen.map(({ kind, whom }) => ({ kind, whom })) } };
 };
 
 /** Returns every ban of the chosen user or address: one can be banned more than once. */
