@@ -80,7 +80,7 @@ export const bouncersAdd = onPrevention(async (prevention, session, input) => {
 export const bouncersDelete = deleteNamed<Bouncer>('bouncer', bouncersOf, (bouncer, bouncers) => [
   'The key of the bouncer stops working. The bouncer may continue to enforce current decisions, but receives no new ones.',
   ...(bouncers.every(({ name, revoked }) => name === bouncer.name || revoked)
-    ? ['This is the last bouncer, so nothing will enforce decisions.']
+    ? ['This is the last active bouncer, so nothing will enforce new decisions.']
     : []),
 ]);
 
