@@ -35,8 +35,11 @@ export const oidcCheck: Procedure = async (session, input, context) => {
   const odd = items.filter(({ state }) => state === 'warning');
   const data = { path, issuer: document['issuer'], items };
   if (wrong !== '') {
-    const remedy = 'Check that the public URL of the component is set, and that the reverse proxy passes X-Forwarded-Proto.';
-    throw new Fault('failed.discovery', `Clients will reject ${component.id}: ${wrong}.`, remedy);
+    const isAddress = items.some(({ id, state }) => state === 'blocked' && (id === 'issuer' || id === 'endpoints'));
+    const remedy = isAddress
+      ? 'Check that the public URL of the component is set, and that the reverse proxy passes X-Forwarded-Proto.'
+      : 'Correct this in the settings of the provider.';
+    throw new Fault('failed.discovery', `${component.id} fails the OIDC check: ${wrong}.`, remedy);
   }
   return {
     message:
@@ -79,8 +82,8 @@ async function readBehindProxy(endpoint: HttpEndpoint, path: string, site: URL |
   if (status === 404)
     throw new Fault(
       'failed.discovery',
-      `No discovery document found at ${cleanLine(path)}.`,
-      'Check the name of the realm or application.',
+      `${endpoint.shown} has nothing at ${cleanLine(path)} (status 404).`,
+      'Check the name of the realm or application, or the jwks_uri of the discovery document.',
     );
   const document = objectOf(json);
   if (status === 200 && document) return document;

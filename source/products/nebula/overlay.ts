@@ -12,9 +12,17 @@ import { localFiles } from '../../hosts/local-files.ts';
 import { durationProblem, parseDuration } from '../../session/answer-checks.ts';
 import type { Session } from '../../session/session.ts';
 import { cleanLine } from '../../text/clean.ts';
+import { quotedWord } from '../../text/quoted-word.ts';
 import { wordsOf } from '../../text/words.ts';
 import type { OverlayMesh } from './client/overlay-book.ts';
-import { createCa, inspectCertificates, type NodeRequest, type OverlayCertificate, signNode } from './client/overlay-certificates.ts';
+import {
+  createCa,
+  inspectCertificates,
+  type NodeRequest,
+  type OverlayCertificate,
+  signingWords,
+  signNode,
+} from './client/overlay-certificates.ts';
 import { bookOf, dayText, endText, jsonOf, meshOf } from './overlay-mesh.ts';
 
 const component = 'overlay-mesh';
@@ -39,7 +47,7 @@ export const overlayCa: Procedure = async (session, input, context) => {
   const signed = await session.act({
     id: 'authority',
     right: 'operate',
-    request: `nebula-cert ca -name ${name} -duration ${seconds}s; store the key as ${input.engineName}/${component}/CA_KEY`,
+    request: `nebula-cert ca -name ${quotedWord(name)} -duration ${seconds}s; store the key as ${input.engineName}/${component}/CA_KEY`,
     target: { host: input.engineName, component },
     done: async () => (await book.read()) !== undefined,
     run: async (grant) => {
@@ -94,7 +102,7 @@ export const overlaySign: Procedure = async (session, input, context) => {
     id: 'sign',
     right: 'reveal',
     request: [
-      `nebula-cert sign -name ${wanted.name} -ip ${wanted.network}${wanted.groups.length > 0 ? ` -groups ${wanted.groups.join(',')}` : ''}; store the key as ${nodeKeyName}`,
+      `${['nebula-cert', 'sign', ...signingWords(wanted)].map(quotedWord).join(' ')}; store the key as ${nodeKeyName}`,
       out === undefined ? '' : `write ca.crt, ${wanted.name}.crt and ${wanted.name}.key into ${cleanLine(out)}`,
       installed === undefined ? '' : `write ca.crt, host.crt and host.key into ${cleanLine(installed.folder)}`,
     ]
@@ -253,7 +261,7 @@ async function wordOr(
   const [given] = wordsUpTo(1, { words }, { takes: 'Specify one name at a time', remedy: 'Quote a name that contains spaces.' });
   const check = (text: string) =>
     /^[\p{L}\p{N}][\p{L}\p{N} ._-]{0,59}$/u.test(text.trim()) ? undefined : 'Enter 1 to 60 letters, digits, spaces or . _ -';
-  return argumentOrPrompt(session, { ...question, check, given, code: 'usage.overlay', remedy: 'See: quarterdeck overlay sign --help' });
+  return argumentOrPrompt(session, { ...question, check, given, code: 'usage.overlay', remedy: 'For the accepted values, add --help.' });
 }
 
 async function groupsOf(session: Session, input: FlowInput, before: readonly string[]): Promise<readonly string[]> {
@@ -275,5 +283,5 @@ function forOption(input: FlowInput): number | undefined {
 }
 
 function throwIf(what: string, problem: string | undefined): void {
-  if (problem !== undefined) throw new Fault('usage.overlay', `${what}: ${problem}`, 'See: quarterdeck overlay sign --help');
+  if (problem !== undefined) throw new Fault('usage.overlay', `${what}: ${problem}`, 'For the accepted values, add --help.');
 }

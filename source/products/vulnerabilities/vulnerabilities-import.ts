@@ -47,13 +47,15 @@ export const vulnerabilitiesImport: Procedure = async (session, input, context) 
   const subjects = new Set(report.subjects);
   const late = all.filter((one) => subjects.has(one.subject) && isLate(one)).length;
   const overdue = late > 0 ? ` ${numberText(late)} ${late === 1 ? 'is' : 'are'} overdue.` : '';
-  const what = report.vulnerabilities.length === 0 ? 'No vulnerabilities found' : 'Imported';
+  const { skipped } = report;
+  const left = skipped > 0 ? ` Skipped ${countText(skipped, 'entry', 'entries')}, which may be known vulnerabilities.` : '';
+  const what = report.vulnerabilities.length > 0 ? 'Imported' : skipped > 0 ? 'No valid entries found' : 'No vulnerabilities found';
   return {
     message: done
-      ? `${what}: ${sentence}.${overdue} To triage vulnerabilities: quarterdeck vulnerabilities decide`
+      ? `${what}: ${sentence}.${left}${overdue} To triage vulnerabilities: quarterdeck vulnerabilities decide`
       : `Dry run: nothing was stored (${sentence}).`,
     data: {
-      ...{ format: report.format, subjects: report.subjects, ...counts, ignored: report.ignored, skipped: report.skipped },
+      ...{ format: report.format, subjects: report.subjects, ...counts, ignored: report.ignored, skipped },
       problems: report.problems.map((problem) => ({ file: cleanLine(file), ...problem })),
     },
   };
@@ -83,7 +85,7 @@ async function reportFile(session: Session, { words, stdin }: FlowInput): Promis
   return { bytes, file: written };
 }
 
-/** Applies `--subject` to a report that does not name its only subject. */
+/** Applies `--subject` to a report of one subject, even if the report names that. */
 function named(report: ScanReport, input: FlowInput): ScanReport {
   const subject = optionOf(input, 'subject') ?? '';
   if (subject.trim() === '') return report;

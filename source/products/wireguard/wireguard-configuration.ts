@@ -11,6 +11,7 @@ import { qrCode } from '../../flows/qr-code.ts';
 import { localFiles } from '../../hosts/local-files.ts';
 import type { Session } from '../../session/session.ts';
 import { cleanLine } from '../../text/clean.ts';
+import { quotedWord } from '../../text/quoted-word.ts';
 import { type ClientKeys, type ClientSettings, clientConfig, isFullTunnel, serverPeer, wantedOf } from './client/client-config.ts';
 import { clientForm } from './wireguard-form.ts';
 
@@ -128,7 +129,7 @@ function show(
 
 function outline({ device, networks, dns, domains, killSwitch, mtu }: ClientSettings): string {
   return [
-    isFullTunnel(networks) ? 'All traffic uses the tunnel.' : `Only traffic to ${networks.join(', ')} uses the tunnel.`,
+    `${trafficText(networks)} uses the tunnel.`,
     dns.length === 0
       ? 'The device uses its own DNS servers.'
       : `Names${domains.length > 0 && device === 'linux' && !isFullTunnel(networks) ? ` under ${domains.join(', ')}` : ''} are resolved by ${dns.join(', ')}.`,
@@ -137,6 +138,14 @@ function outline({ device, networks, dns, domains, killSwitch, mtu }: ClientSett
   ]
     .filter(Boolean)
     .join(' ');
+}
+
+function trafficText(networks: readonly string[]): string {
+  const whole = networks.filter((network) => network.endsWith('/0'));
+  const families = [...new Set(whole.map((network) => (network.includes(':') ? 'IPv6' : 'IPv4')))];
+  if (families.length !== 1) return whole.length > 0 ? 'All traffic' : `Only traffic to ${networks.join(', ')}`;
+  const rest = networks.filter((network) => !whole.includes(network));
+  return `All ${families.join('')} traffic${rest.length > 0 ? ` and traffic to ${rest.join(', ')}` : ''}`;
 }
 
 function publicPart({ name, device, addresses, endpoint, networks, dns, domains, killSwitch, mtu }: ClientSettings): object {
@@ -159,8 +168,8 @@ export const wireguardCheck: Procedure = async (session, input) => {
   const { problems, facts, publicKey } = inspectConfig(text);
   const open: ConfigProblem = {
     ...{ level: 'error', line: 1, column: 1, field: '' },
-    message: 'Other users of this machine can read the file and the private key in it.',
-    remedy: `chmod 600 ${file}`,
+    message: 'Other users of this machine can read the file, and any key in it.',
+    remedy: `chmod 600 ${quotedWord(file)}`,
   };
   const all = [...(isOpen ? [open] : []), ...problems];
   for (const fact of facts) session.show({ kind: 'text', text: cleanLine(fact) });

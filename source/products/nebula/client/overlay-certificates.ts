@@ -20,7 +20,7 @@ export interface NodeRequest extends Pick<OverlayMesh['nodes'][number], 'name' |
 /* nebula-cert of Nebula runs on this machine, wherever the mesh is: the authority's key is not sent to another machine. */
 
 /**
- * Creates an authority: its certificate and its private key, which is in a memory folder only while the program runs. Throws
+ * Creates an authority: its certificate and its private key, which is in a temporary folder only while the program runs. Throws
  * `refused.noProgram` and `failed.overlay`, as all of these do.
  */
 export async function createCa(
@@ -35,31 +35,36 @@ nebula-cert ca -name "$1" -duration "$2" -out-crt "$d/ca.crt" -out-key "$d/ca.ke
   return { certificate, key };
 }
 
-/** Signs a node, whose private key is created here and never passed to the program; that of the authority is passed through a pipe. */
-export async function signNode(
-  { signal }: Grant,
-  authority: { certificate: string; key: string },
-  { name, network, groups, subnets, seconds }: NodeRequest,
-): Promise<{ certificate: string; key: string }> {
-  const pair = makeNodeKey();
-  const script = `${inMemory}
-printf '%s\\n' "$OVERLAY_CA" >"$d/ca.crt" && printf '%s\\n' "$OVERLAY_PUBLIC" >"$d/host.pub" || exit
-cat | nebula-cert sign -ca-key /dev/stdin -ca-crt "$d/ca.crt" -in-pub "$d/host.pub" -out-crt "$d/host.crt" "$@" >&2 && cat "$d/host.crt"`;
-  const words = [
+export function signingWords({ name, network, groups, subnets, seconds }: NodeRequest): readonly string[] {
+  return [
     ...['-name', name, '-ip', network],
     ...(groups.length > 0 ? ['-groups', groups.join(',')] : []),
     ...(subnets.length > 0 ? ['-subnets', subnets.join(',')] : []),
     ...(seconds === undefined ? [] : ['-duration', `${seconds}s`]),
   ];
+}
+
+/** Signs a node, whose private key is created here and never passed to the program; that of the authority is passed through a pipe. */
+export async function signNode(
+  { signal }: Grant,
+  authority: { certificate: string; key: string },
+  node: NodeRequest,
+): Promise<{ certificate: string; key: string }> {
+  const pair = makeNodeKey();
+  const script = `${inMemory}
+printf '%s\\n' "$OVERLAY_CA" >"$d/ca.crt" && printf '%s\\n' "$OVERLAY_PUBLIC" >"$d/host.pub" || exit
+cat | nebula-cert sign -ca-key /dev/stdin -ca-crt "$d/ca.crt" -in-pub "$d/host.pub" -out-crt "$d/host.crt" "$@" >&2 && cat "$d/host.crt"`;
   const env = { OVERLAY_CA: authority.certificate, OVERLAY_PUBLIC: pair.publicKey };
-  const text = await outputOf('sign the certificate', script, { signal, stdin: `${authority.key}\n`, env }, words);
+  const text = await outputOf('sign the certificate', script, { signal, stdin: `${authority.key}\n`, env }, signingWords(node));
   const certificate = blockOf(text, 'CERTIFICATE');
   if (certificate === undefined) throw failed('sign the certificate', text);
   return { certificate, key: pair.privateKey };
 }
 
 export async function inspectCertificates(pem: string, signal: AbortSignal): Promise<OverlayCertificate[]> {
-  return certificatesOf(await outputOf('read the certificate', readingScript, { signal, stdin: pem }));
+  const outcome = await runScript(readingScript, { signal, stdin: pem });
+  if (outcome.exitCode !== 0) throw failed('read the certificate', wordsOf(outcome), 'Check that it is a complete Nebula certificate.');
+  return certificatesOf(new TextDecoder().decode(outcome.stdout));
 }
 
 /** Checks that the certificate was signed by this authority and is valid now. Returns a sentence if not. */
@@ -90,7 +95,7 @@ async function runScript(script: string, options: ScriptOptions, words: readonly
 /** The stdin of a child process is a socket, which cannot be opened by its name in /dev; a pipe can. */
 const readingScript = 'cat | nebula-cert print -json -path /dev/stdin';
 
-/** A folder in memory, readable only by the current user, that is deleted when the script ends for any reason. */
+/** A folder, in memory if the machine has one, readable only by the current user. It is deleted when the script ends for any reason. */
 const inMemory = `umask 077
 for base in "$XDG_RUNTIME_DIR" /dev/shm "\${TMPDIR:-/tmp}"; do
   [ -n "$base" ] && d=$(mktemp -d "$base/quarterdeck-overlay.XXXXXX" 2>/dev/null) && break
@@ -160,11 +165,11 @@ function missing(cause?: unknown): Fault {
   return new Fault(
     'refused.noProgram',
     'nebula-cert is not installed on this machine.',
-    'Install nebula on this machine (apt install nebula). The private key of the CA is not sent to other machines.',
+    'Install nebula on this machine, on Debian and Ubuntu with apt install nebula. The private key of the CA is not sent to other machines.',
     { cause },
   );
 }
 
-function failed(what: string, words: string): Fault {
-  return new Fault('failed.overlay', `nebula-cert could not ${what}${words === '' ? '' : `: ${cleanLine(words)}`}.`, 'Nothing was stored.');
+function failed(what: string, words: string, remedy = 'Nothing was stored.'): Fault {
+  return new Fault('failed.overlay', `nebula-cert could not ${what}${words === '' ? '' : `: ${cleanLine(words)}`}.`, remedy);
 }
