@@ -194,10 +194,7 @@ async function restarted(open: OpenUsers): Promise<string> {
     { engine, signal: session.signal },
     container,
     (detail) => detail === undefined || detail.startedMs !== before,
-    {
-      limitMs: startLimitMs,
-      otherwise: 'did not restart',
-    },
+    { limitMs: startLimitMs, otherwise: 'did not restart' },
   );
   session.progress({ id: 'restart', label: 'Waiting for the portal to respond' });
   if (seen?.state !== 'running' || !(await answersAgain(open))) {

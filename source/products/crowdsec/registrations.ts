@@ -22,9 +22,7 @@ export const bouncersList = onHostsThatHaveIt(async ({ crowdsec }, session) => {
   return {
     message:
       bouncers.length === 0 ? 'No bouncer is registered, so nothing enforces the decisions.' : `${countText(bouncers.length, 'bouncer')}.`,
-    data: {
-      bouncers: bouncers.map(({ lastPullMs, ...bouncer }) => ({ ...bouncer, lastPull: jsonTime(lastPullMs) })),
-    },
+    data: { bouncers: bouncers.map(({ lastPullMs, ...bouncer }) => ({ ...bouncer, lastPull: jsonTime(lastPullMs) })) },
   };
 });
 
@@ -95,9 +93,7 @@ export const machinesList = onHostsThatHaveIt(async ({ crowdsec }, session) => {
   });
   return {
     message: machines.length === 0 ? 'No machine is registered, so no logs are analysed.' : `${countText(machines.length, 'machine')}.`,
-    data: {
-      machines: machines.map(({ lastHeartbeatMs, ...machine }) => ({ ...machine, lastHeartbeat: jsonTime(lastHeartbeatMs) })),
-    },
+    data: { machines: machines.map(({ lastHeartbeatMs, ...machine }) => ({ ...machine, lastHeartbeat: jsonTime(lastHeartbeatMs) })) },
   };
 });
 

@@ -164,8 +164,5 @@ async function expire(session: Session, access: MeshAccess, written: string | un
       (await client.apiKeys(session.signal)).some((one) => one.id === key.id && apiKeyStatus(one, Date.now()) === 'expired'),
     run: (grant) => client.expireApiKey(grant, key),
   });
-  return {
-    message: session.dryRun ? 'Dry run: the key was not changed.' : `Expired the API key ${key.prefix}.`,
-    data: { id: key.id },
-  };
+  return { message: session.dryRun ? 'Dry run: the key was not changed.' : `Expired the API key ${key.prefix}.`, data: { id: key.id } };
 }

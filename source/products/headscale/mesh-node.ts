@@ -30,18 +30,8 @@ const actions: readonly NodeAction[] = [
     does: routeNode,
   },
   { id: 'tags', label: 'Set tags', detail: ({ tags }) => tags.join(' '), does: tagNode },
-  {
-    id: 'expires',
-    label: 'Set login expiry',
-    detail: ({ expiryMs }) => untilText(expiryMs, Date.now()),
-    does: setExpiry,
-  },
-  {
-    id: 'keep',
-    label: 'Never expire',
-    offered: ({ expiryMs }, minor) => expiryMs !== undefined && minor >= 29,
-    does: keepNode,
-  },
+  { id: 'expires', label: 'Set login expiry', detail: ({ expiryMs }) => untilText(expiryMs, Date.now()), does: setExpiry },
+  { id: 'keep', label: 'Never expire', offered: ({ expiryMs }, minor) => expiryMs !== undefined && minor >= 29, does: keepNode },
   { id: 'rename', label: 'Rename', does: renameNode },
   {
     id: 'expire',

@@ -58,10 +58,7 @@ export const meshPolicy = onMesh(async (access, session) => {
   const errors = findings.filter(({ level }) => level === 'error').length;
   const said =
     findings.length === 0 ? 'no problems found' : errors > 0 ? countText(errors, 'error') : countText(findings.length, 'warning');
-  return {
-    message: `Current policy: ${said}.`,
-    data: { policy: policy.text, updatedAt: jsonTime(policy.updatedMs), findings },
-  };
+  return { message: `Current policy: ${said}.`, data: { policy: policy.text, updatedAt: jsonTime(policy.updatedMs), findings } };
 });
 
 export const meshEditPolicy = onMesh(async (access, session, input) => {
@@ -188,9 +185,6 @@ function changeText(before: string | undefined, after: string): string {
 }
 
 function overtaken(id: string): Fault {
-  return new Fault(
-    'refused.overtaken',
-    'The policy was changed while you were editing, so your version was not set.',
-    `Review the current policy, then edit again: quarterdeck mesh policy ${id}`,
-  );
+  const message = 'The policy was changed while you were editing, so your version was not set.';
+  return new Fault('refused.overtaken', message, `Review the current policy, then edit again: quarterdeck mesh policy ${id}`);
 }

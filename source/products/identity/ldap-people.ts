@@ -69,11 +69,8 @@ export const ldapAdd: Procedure = async (session, input, context) => {
       run: (grant) => directory.setPassword(grant, dn, password.value),
     });
     if (!(await opens(endpoint, dn, password.value, session.signal))) {
-      throw new Fault(
-        'failed.directory',
-        `${person.uid} was added to ${id}, but cannot log in with the password that was set.`,
-        'Check the log of the directory, and set another password.',
-      );
+      const message = `${person.uid} was added to ${id}, but cannot log in with the password that was set.`;
+      throw new Fault('failed.directory', message, 'Check the log of the directory, and set another password.');
     }
     await showGenerated(session, person.uid, password);
     return { message: `Added ${person.uid} to ${id}, and verified the login.`, data: { dn } };

@@ -96,11 +96,8 @@ async function readBehindProxy(endpoint: HttpEndpoint, path: string, site: URL |
 
 export const tokenInspect: Procedure = async (session, input, context) => {
   if (input.words.length > 0) {
-    throw new Fault(
-      'usage.token',
-      'A token must not be passed on the command line, where other users of this machine can read it.',
-      'Enter the token when prompted, or pipe {"token": "..."} to --answers -.',
-    );
+    const message = 'A token must not be passed on the command line, where other users of this machine can read it.';
+    throw new Fault('usage.token', message, 'Enter the token when prompted, or pipe {"token": "..."} to --answers -.');
   }
   const typed = await unlessCancelled(session, 'No token was checked.', () =>
     session.ask.secret({

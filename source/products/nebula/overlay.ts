@@ -15,14 +15,7 @@ import { cleanLine } from '../../text/clean.ts';
 import { quotedWord } from '../../text/quoted-word.ts';
 import { wordsOf } from '../../text/words.ts';
 import type { OverlayMesh } from './client/overlay-book.ts';
-import {
-  createCa,
-  inspectCertificates,
-  type NodeRequest,
-  type OverlayCertificate,
-  signingWords,
-  signNode,
-} from './client/overlay-certificates.ts';
+import { createCa, inspectCertificates, type NodeRequest, type OverlayCertificate, signNode } from './client/overlay-certificates.ts';
 import { bookOf, dayText, endText, jsonOf, meshOf } from './overlay-mesh.ts';
 
 const component = 'overlay-mesh';
@@ -102,7 +95,7 @@ export const overlaySign: Procedure = async (session, input, context) => {
     id: 'sign',
     right: 'reveal',
     request: [
-      `${['nebula-cert', 'sign', ...signingWords(wanted)].map(quotedWord).join(' ')}; store the key as ${nodeKeyName}`,
+      `${signCommand(wanted)}; store the key as ${nodeKeyName}`,
       out === undefined ? '' : `write ca.crt, ${wanted.name}.crt and ${wanted.name}.key into ${cleanLine(out)}`,
       installed === undefined ? '' : `write ca.crt, host.crt and host.key into ${cleanLine(installed.folder)}`,
     ]
@@ -144,6 +137,12 @@ export const overlaySign: Procedure = async (session, input, context) => {
     data: { certificate: jsonOf(made), ...(out !== undefined && { folder: out }) },
   };
 };
+
+function signCommand({ name, network, groups, subnets, seconds }: NodeRequest): string {
+  const listed = (flag: string, values: readonly string[]) => (values.length > 0 ? ` ${flag} ${values.join(',')}` : '');
+  const duration = seconds === undefined ? '' : ` -duration ${seconds}s`;
+  return `nebula-cert sign -name ${quotedWord(name)} -ip ${network}${listed('-groups', groups)}${listed('-subnets', subnets)}${duration}`;
+}
 
 /** Returns the certificate that was signed in this run, or by an earlier run of the same that was interrupted. */
 async function thisOrEarlier(session: Session, signed: OverlayCertificate | undefined, recorded: () => Promise<string>) {

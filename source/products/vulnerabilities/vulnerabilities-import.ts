@@ -76,11 +76,8 @@ async function reportFile(session: Session, { words, stdin }: FlowInput): Promis
     throw new Fault('usage.file', `${cleanLine(path)} does not exist.`, 'Use a report file created by the scanner.');
   }
   if (bytes.length >= fileLimitBytes) {
-    throw new Fault(
-      'usage.file',
-      `${cleanLine(path)} is larger than ${fileLimitBytes >> 20} MiB.`,
-      'Create a separate report for each scanned subject.',
-    );
+    const message = `${cleanLine(path)} is larger than ${fileLimitBytes >> 20} MiB.`;
+    throw new Fault('usage.file', message, 'Create a separate report for each scanned subject.');
   }
   return { bytes, file: written };
 }
@@ -90,11 +87,8 @@ function named(report: ScanReport, input: FlowInput): ScanReport {
   const subject = optionOf(input, 'subject') ?? '';
   if (subject.trim() === '') return report;
   if (report.subjects.length > 1) {
-    throw new Fault(
-      'usage.subject',
-      `The report covers ${report.subjects.length} subjects, but --subject names only one.`,
-      'Omit --subject, because the report names its subjects.',
-    );
+    const message = `The report covers ${report.subjects.length} subjects, but --subject names only one.`;
+    throw new Fault('usage.subject', message, 'Omit --subject, because the report names its subjects.');
   }
   const name = cleanLine(subject.trim());
   return { ...report, subjects: [name], vulnerabilities: report.vulnerabilities.map((one) => ({ ...one, subject: name })) };

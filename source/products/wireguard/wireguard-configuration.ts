@@ -128,8 +128,10 @@ function show(
 }
 
 function outline({ device, networks, dns, domains, killSwitch, mtu }: ClientSettings): string {
+  // A device with only 0.0.0.0/0 sends IPv6 outside the tunnel.
+  const isBoth = [false, true].every((isIpv6) => networks.some((network) => network.endsWith('/0') && network.includes(':') === isIpv6));
   return [
-    `${trafficText(networks)} uses the tunnel.`,
+    `${isBoth ? 'All traffic' : `Only traffic to ${networks.join(', ')}`} uses the tunnel.`,
     dns.length === 0
       ? 'The device uses its own DNS servers.'
       : `Names${domains.length > 0 && device === 'linux' && !isFullTunnel(networks) ? ` under ${domains.join(', ')}` : ''} are resolved by ${dns.join(', ')}.`,
@@ -138,14 +140,6 @@ function outline({ device, networks, dns, domains, killSwitch, mtu }: ClientSett
   ]
     .filter(Boolean)
     .join(' ');
-}
-
-function trafficText(networks: readonly string[]): string {
-  const whole = networks.filter((network) => network.endsWith('/0'));
-  const families = [...new Set(whole.map((network) => (network.includes(':') ? 'IPv6' : 'IPv4')))];
-  if (families.length !== 1) return whole.length > 0 ? 'All traffic' : `Only traffic to ${networks.join(', ')}`;
-  const rest = networks.filter((network) => !whole.includes(network));
-  return `All ${families.join('')} traffic${rest.length > 0 ? ` and traffic to ${rest.join(', ')}` : ''}`;
 }
 
 function publicPart({ name, device, addresses, endpoint, networks, dns, domains, killSwitch, mtu }: ClientSettings): object {

@@ -35,27 +35,24 @@ nebula-cert ca -name "$1" -duration "$2" -out-crt "$d/ca.crt" -out-key "$d/ca.ke
   return { certificate, key };
 }
 
-export function signingWords({ name, network, groups, subnets, seconds }: NodeRequest): readonly string[] {
-  return [
-    ...['-name', name, '-ip', network],
-    ...(groups.length > 0 ? ['-groups', groups.join(',')] : []),
-    ...(subnets.length > 0 ? ['-subnets', subnets.join(',')] : []),
-    ...(seconds === undefined ? [] : ['-duration', `${seconds}s`]),
-  ];
-}
-
 /** Signs a node, whose private key is created here and never passed to the program; that of the authority is passed through a pipe. */
 export async function signNode(
   { signal }: Grant,
   authority: { certificate: string; key: string },
-  node: NodeRequest,
+  { name, network, groups, subnets, seconds }: NodeRequest,
 ): Promise<{ certificate: string; key: string }> {
   const pair = makeNodeKey();
   const script = `${inMemory}
 printf '%s\\n' "$OVERLAY_CA" >"$d/ca.crt" && printf '%s\\n' "$OVERLAY_PUBLIC" >"$d/host.pub" || exit
 cat | nebula-cert sign -ca-key /dev/stdin -ca-crt "$d/ca.crt" -in-pub "$d/host.pub" -out-crt "$d/host.crt" "$@" >&2 && cat "$d/host.crt"`;
+  const words = [
+    ...['-name', name, '-ip', network],
+    ...(groups.length > 0 ? ['-groups', groups.join(',')] : []),
+    ...(subnets.length > 0 ? ['-subnets', subnets.join(',')] : []),
+    ...(seconds === undefined ? [] : ['-duration', `${seconds}s`]),
+  ];
   const env = { OVERLAY_CA: authority.certificate, OVERLAY_PUBLIC: pair.publicKey };
-  const text = await outputOf('sign the certificate', script, { signal, stdin: `${authority.key}\n`, env }, signingWords(node));
+  const text = await outputOf('sign the certificate', script, { signal, stdin: `${authority.key}\n`, env }, words);
   const certificate = blockOf(text, 'CERTIFICATE');
   if (certificate === undefined) throw failed('sign the certificate', text);
   return { certificate, key: pair.privateKey };
