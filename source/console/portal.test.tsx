@@ -146,7 +146,7 @@ test('a ban is seen with its end and lifted; Esc says that it expires', async ()
   await screen.sees('Ban to lift', /jonas +user · until \d{4}-/);
   expect(misfits(screen.frame(), size)).toEqual([]);
   await screen.press('esc');
-  await screen.sees('No ban was lifted; the ban expires');
+  await screen.sees('No ban was lifted.');
   await screen.press('esc');
   await start();
   await screen.sees('Ban to lift');

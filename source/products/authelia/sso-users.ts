@@ -85,7 +85,7 @@ export async function changeUsers(open: OpenUsers, { id, what = id, change, isDo
   const written = await session.act({
     id,
     right: 'operate',
-    request: `${what} in ${file.shown}, and keep the previous file as ${kept}`,
+    request: `${what} in ${file.shown}, and keep the previous file in ${kept}`,
     done: async () => isDone(new UsersFile((await file.read(session.signal)) ?? 'users: {}', file.shown)),
     run: async (grant) => {
       if ((await file.read(grant.signal)) !== text) {

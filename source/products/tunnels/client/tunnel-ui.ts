@@ -132,7 +132,7 @@ function clientOf(client: JsonObject) {
 }
 
 function loginFault({ shown }: HttpEndpoint, why: string): Fault {
-  const remedy = 'Check the password. A stored password may be outdated: quarterdeck secrets list COMPONENT';
+  const remedy = 'Check the password. To replace a stored one: quarterdeck secrets set COMPONENT PASSWORD';
   return new Fault('refused.login', `${shown} ${why}.`, remedy);
 }
 
