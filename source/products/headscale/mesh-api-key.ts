@@ -31,7 +31,7 @@ export const meshAccess: Procedure = async (session, input, context) => {
   const before = kept === undefined ? undefined : await enterWith(target, kept, session.signal);
   const { give, renew } = input.options;
   if (before && give !== true && renew !== true)
-    return outcomeOf(before, `This console already has access until ${dateText(before.ownKey?.expiryMs)}.`);
+    return outcomeOf(before, 'This console already has access');
   if (session.dryRun) {
     const what = give === true ? 'prompt for an API key' : 'create an API key in the container';
     return dryRunOf(session, `${what}, test it, and store it in ${entrance.vault.where}.`, 'nothing was created.');
@@ -51,7 +51,7 @@ export const meshAccess: Procedure = async (session, input, context) => {
     const done = async () => isPast((await oldKeyOf(session, access, old.id))?.expiryMs, Date.now());
     await dropApiKey(session, access, old, { id: 'expire-old', why: 'the previous key of this console', done });
   }
-  return outcomeOf(access, `This console has access until ${dateText(access.ownKey?.expiryMs)}.`);
+  return outcomeOf(access, 'This console has access');
 };
 
 async function oldKeyOf(session: Session, { client }: MeshAccess, id: string | undefined): Promise<MeshApiKey | undefined> {
@@ -59,8 +59,9 @@ async function oldKeyOf(session: Session, { client }: MeshAccess, id: string | u
   return (await client.apiKeys(session.signal)).find((one) => one.id === id);
 }
 
-function outcomeOf({ target, ownKey }: MeshAccess, message: string): FlowOutcome {
+function outcomeOf({ target, ownKey }: MeshAccess, what: string): FlowOutcome {
   const expiresAt = jsonTime(ownKey?.expiryMs);
+  const message = `${what}${ownKey?.expiryMs === undefined ? '' : ` until ${dateText(ownKey.expiryMs)}`}.`;
   return { message, data: { component: target.component.id, version: target.version.shown, apiKey: ownKey?.prefix ?? null, expiresAt } };
 }
 
