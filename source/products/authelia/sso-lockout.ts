@@ -119,7 +119,10 @@ export const ssoUnban: Procedure = async (session, input, context) => {
   }
   if (session.dryRun) return { message: 'Dry run: no ban was lifted.' };
   const names = [...new Set(chosen.map(({ whom }) => whom))].join(', ');
-  return { message: `Lifted ${countText(chosen.length, 'ban')} on ${names} in ${id}.`, data: { lifted: chosen.map(({ kind, whom }) => ({ kind, whom })) } };
+  return {
+    message: `Lifted ${countText(chosen.length, 'ban')} on ${names} in ${id}.`,
+    data: { lifted: chosen.map(({ kind, whom }) => ({ kind, whom })) },
+  };
 };
 
 const endText = ({ expires }: Pick<PortalBan, 'expires'>) => (expires === 'never' ? 'never expires' : `until ${expires}`);

@@ -60,7 +60,10 @@ export const allowlistsCreate = onPrevention(async (prevention, session, input) 
   const existed = await done();
   await create(session, prevention, name, description, done);
   if (session.dryRun) return { message: 'Dry run: no allowlist was created.' };
-  return { message: `${existed ? `Allowlist ${name} already exists` : `Created allowlist ${name}`}. Add addresses: quarterdeck allowlists add ${name} ADDRESS`, data: { name } };
+  return {
+    message: `${existed ? `Allowlist ${name} already exists` : `Created allowlist ${name}`}. Add addresses: quarterdeck allowlists add ${name} ADDRESS`,
+    data: { name },
+  };
 });
 
 async function create(session: Session, prevention: Prevention, name: string, description: string, done?: () => Promise<boolean>) {

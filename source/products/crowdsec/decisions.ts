@@ -133,7 +133,8 @@ export const unban = onPrevention(async (prevention, session, input) => {
   const back = ` ${target.shown} is in a shared list, so the next pull bans it again unless it is in an allowlist (quarterdeck allowlists add).`;
   const ranges = [...new Set(around.map(({ value }) => value))].filter((value) => !left.some((decision) => decision.value === value));
   const [bans, were] = ranges.length > 1 ? ['bans', 'were'] : ['ban', 'was'];
-  const lifted = ranges.length > 0 ? ` The ${bans} on ${ranges.map(cleanLine).join(', ')} ${were} ${own.length > 0 ? 'also ' : ''}lifted.` : '';
+  const lifted =
+    ranges.length > 0 ? ` The ${bans} on ${ranges.map(cleanLine).join(', ')} ${were} ${own.length > 0 ? 'also ' : ''}lifted.` : '';
   const remains = onlyOwn ? left : left.filter((decision) => !isShared(decision));
   const now = remains.length > 0 ? `still blocked: ${remains.map(spoken).join('; ')}` : 'no longer blocked';
   const data = unbanData(target, before, left);

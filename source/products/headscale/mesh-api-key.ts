@@ -30,8 +30,7 @@ export const meshAccess: Procedure = async (session, input, context) => {
   const { target, kept } = entrance;
   const before = kept === undefined ? undefined : await enterWith(target, kept, session.signal);
   const { give, renew } = input.options;
-  if (before && give !== true && renew !== true)
-    return outcomeOf(before, 'This console already has access');
+  if (before && give !== true && renew !== true) return outcomeOf(before, 'This console already has access');
   if (session.dryRun) {
     const what = give === true ? 'prompt for an API key' : 'create an API key in the container';
     return dryRunOf(session, `${what}, test it, and store it in ${entrance.vault.where}.`, 'nothing was created.');

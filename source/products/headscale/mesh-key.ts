@@ -221,10 +221,7 @@ async function showOnce(
 ): Promise<boolean> {
   if (!session.attended && options.plain !== true) return false;
   if (server !== undefined && namesLoopback(server) && options.plain !== true)
-    showNote(
-      session,
-      `Nodes would connect to ${server}, which is the node itself. Set server_url to the https address first.`,
-    );
+    showNote(session, `Nodes would connect to ${server}, which is the node itself. Set server_url to the https address first.`);
   const line = `tailscale up --login-server ${server ?? 'https://ADDRESS-OF-THE-CONTROL-SERVER'} --auth-key ${secret}`;
   try {
     session.show({

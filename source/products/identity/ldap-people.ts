@@ -129,7 +129,10 @@ async function askBindPassword(
   const typed = await session.ask.secret({
     id: 'bind-password',
     label: `Password of ${cleanLine(dn)}`,
-    help: name === undefined ? 'Password of this user.' : 'Leave empty to use the stored password. To log in as another user, pass the DN of that user.',
+    help:
+      name === undefined
+        ? 'Password of this user.'
+        : 'Leave empty to use the stored password. To log in as another user, pass the DN of that user.',
     check: (text) => (text === '' && name === undefined ? 'Enter the password, or cancel.' : undefined),
   });
   if (typed !== '' || name === undefined) return { password: typed, isKept: false };

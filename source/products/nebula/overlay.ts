@@ -259,7 +259,9 @@ async function wordOr(
 ): Promise<string> {
   const [given] = wordsUpTo(1, { words }, { takes: 'Specify one name at a time', remedy: 'Quote a name that contains spaces.' });
   const check = (text: string) =>
-    /^[\p{L}\p{N}][\p{L}\p{N} ._-]{0,59}$/u.test(text.trim()) ? undefined : 'Enter 1 to 60 letters, digits, spaces or . _ - and start with a letter or a digit.';
+    /^[\p{L}\p{N}][\p{L}\p{N} ._-]{0,59}$/u.test(text.trim())
+      ? undefined
+      : 'Enter 1 to 60 letters, digits, spaces or . _ - and start with a letter or a digit.';
   return argumentOrPrompt(session, { ...question, check, given, code: 'usage.overlay', remedy: 'For the accepted values, add --help.' });
 }
 

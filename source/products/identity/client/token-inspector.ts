@@ -23,7 +23,8 @@ const sensitive = /passw|secret|private|credit|iban|ssn|social_security|api_?key
 export async function readToken(token: string): Promise<{ header: ProtectedHeaderParameters; claims: JWTPayload }> {
   const { decodeJwt, decodeProtectedHeader } = await import('jose');
   const parts = token.split('.').length;
-  if (parts === 5) throw notToken('The token is encrypted (five parts), so only its recipient can read it.', 'Inspect the token at its recipient.');
+  if (parts === 5)
+    throw notToken('The token is encrypted (five parts), so only its recipient can read it.', 'Inspect the token at its recipient.');
   if (parts !== 3) throw notToken('A signed token has three parts separated by dots.');
   const texts = token.split('.').map((one) => Buffer.from(one, 'base64url').toString('utf8'));
   if (texts.some(isTooDeep)) throw notToken(nestingProblem);

@@ -27,7 +27,9 @@ export class OverlayBook {
   }
 
   read(): Promise<OverlayMesh | undefined> {
-    return readCheckedJson(this.#file, overlayMesh, { remedy: 'Fix the file, or restore it from a backup: without the CA certificate in it, no node can be signed.' });
+    return readCheckedJson(this.#file, overlayMesh, {
+      remedy: 'Fix the file, or restore it from a backup: without the CA certificate in it, no node can be signed.',
+    });
   }
 
   async start(grant: Grant, authority: OverlayMesh['authority']): Promise<void> {
