@@ -76,11 +76,7 @@ export function meaningOf(
         'protected, but users are not redirected to the portal.',
       );
     case 403:
-      return means(
-        'blocked',
-        'forbidden, with or without a login: the matching rule, or the default policy, is deny.',
-        'access is denied.',
-      );
+      return means('blocked', 'forbidden even with a login: the matching rule, or the default policy, is deny.', 'access is denied.');
     case 400:
       return refusal(url, config);
     case 404:

@@ -118,11 +118,9 @@ export const ssoUnban: Procedure = async (session, input, context) => {
     });
   }
   if (session.dryRun) return { message: 'Dry run: no ban was lifted.' };
-  const names = [...new Set(chosen.map(({ whom }) => whom))].join(', ');
-  return {
-    message: `Lifted ${countText(chosen.length, 'ban')} on ${names} in ${id}.`,
-    data: { lifted: chosen.map(({ kind, whom }) => ({ kind, whom })) },
-  };
+  const lifted = chosen.map(({ kind, whom }) => ({ kind, whom }));
+  const names = [...new Set(lifted.map(({ whom }) => whom))].join(', ');
+  return { message: `Lifted ${countText(chosen.length, 'ban')} on ${names} in ${id}.`, data: { lifted } };
 };
 
 const endText = ({ expires }: Pick<PortalBan, 'expires'>) => (expires === 'never' ? 'never expires' : `until ${expires}`);

@@ -79,11 +79,7 @@ export async function changeUsers(open: OpenUsers, { id, what = id, change, isDo
   const after = users.text;
   const problems = usersProblems(users.users, config.userRules);
   if (problems.length > 0)
-    throw new Fault(
-      'refused.users',
-      `The portal would reject the file: ${problems.join(' ')}`,
-      `Fix these problems first in ${file.shown}.`,
-    );
+    throw new Fault('refused.users', `The portal would reject the file: ${problems.join(' ')}`, `Fix the file first: ${file.shown}`);
   const kept = posix.join(open.stackFolder, '.quarterdeck', 'kept', open.id);
   const stampBefore = (await logLines(open, { tail: 1 })).at(-1)?.stamp ?? '';
   const written = await session.act({

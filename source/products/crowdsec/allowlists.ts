@@ -57,13 +57,10 @@ export const allowlistsCreate = onPrevention(async (prevention, session, input) 
     };
   });
   const done = async () => (await allowlistsOf(prevention.crowdsec, session.signal)).some((list) => list.name === name);
-  const existed = await done();
+  const verb = (await done()) ? 'Kept the existing' : 'Created';
   await create(session, prevention, name, description, done);
   if (session.dryRun) return { message: 'Dry run: no allowlist was created.' };
-  return {
-    message: `${existed ? `Allowlist ${name} already exists` : `Created allowlist ${name}`}. Add addresses: quarterdeck allowlists add ${name} ADDRESS`,
-    data: { name },
-  };
+  return { message: `${verb} allowlist ${name}. Add addresses: quarterdeck allowlists add ${name} ADDRESS`, data: { name } };
 });
 
 async function create(session: Session, prevention: Prevention, name: string, description: string, done?: () => Promise<boolean>) {

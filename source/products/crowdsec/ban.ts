@@ -62,11 +62,8 @@ export const ban = onPrevention(async (prevention, session, input, context) => {
   }
 
   if (!context.practice && !guards.some(({ operator }) => operator)) {
-    const name = cleanLine(engineName);
-    const found = guards.some(({ maybe }) => maybe)
-      ? `${name} has SSH connections, but none is known to be yours`
-      : `no SSH connection or login was found on ${name}`;
-    const text = `Cannot tell where you connect from: ${found}, and SSH_CONNECTION is not set. Check that ${order.target.shown} does not cover your own address.`;
+    const seen = guards.some(({ maybe }) => maybe) ? 'no SSH connection is known to be yours' : 'no SSH connection or login was found';
+    const text = `Cannot tell where you connect from: ${seen} on ${cleanLine(engineName)}, and SSH_CONNECTION is not set. Check that ${order.target.shown} does not cover your own address.`;
     session.show({ kind: 'text', text });
   }
   const consequences = consequencesOf(order, guards);

@@ -73,9 +73,7 @@ export const collectionsInstall = onPrevention(async (prevention, session, input
   if (was && !isOld && !(await reloadIsDue(prevention, items, session.signal)))
     return { message: `${name} is already installed.`, data: { name, reloaded: false } };
   const outcome = await reloadedOutcome(session, input, context, prevention, `Installed ${name}.`, { name });
-  const kept = container
-    ? ` To install the collection in a new deployment too, add it to COLLECTIONS: quarterdeck edit ${container.name}`
-    : '';
+  const kept = container ? ` For new deployments, also add it to COLLECTIONS: quarterdeck edit ${container.name}` : '';
   return { ...outcome, message: `${outcome.message}${kept}` };
 });
 

@@ -50,8 +50,7 @@ export const caIssue: Procedure = async (session, input, context) => {
       const [certificate] = await certificatesIn(pem);
       if (!certificate) throw new Fault('failed.authority', 'The response is not a certificate.', `Check the log of ${id}.`);
       const wrong = wrongText(checkCertificate(certificate, { authorities: roots, chain: [...chain, ...(await certificatesIn(pem))] }));
-      if (wrong !== '')
-        throw new Fault('failed.authority', `The issued certificate is not valid: ${wrong}.`, 'The certificate was not written.');
+      if (wrong !== '') throw new Fault('failed.authority', `The issued certificate is not valid: ${wrong}.`, 'It was not written.');
       await host.files.write(grant, file, Buffer.from(pem), { mode: 0o644 });
       return certificate.validTo;
     },
@@ -59,7 +58,7 @@ export const caIssue: Procedure = async (session, input, context) => {
   if (session.dryRun) return { message: 'Dry run: no certificate was created.' };
   if (made === undefined)
     return {
-      message: `${file} already exists, covers these names, and is in the first third of its validity.`,
+      message: `${file} already covers these names, and need not be renewed yet.`,
       data: { certificate: file, key: keyFile, names },
     };
   return {
@@ -82,13 +81,9 @@ async function requestFor(grant: Grant, host: Host, keyFile: string, names: read
   if (exitCode === 0) return new TextDecoder().decode(stdout);
   if (exitCode === 127)
     throw new Fault('failed.key', 'The host has no openssl, which is required to create the key.', 'Install openssl on the host.');
-  const words =
-    cleanLine(new TextDecoder().decode(stderr).trim().split('\n')[0] ?? '').replace(/\.$/, '') || `openssl exited with code ${exitCode}`;
-  throw new Fault(
-    'failed.key',
-    `No request was created with the key ${keyFile}: ${words}.`,
-    'Check the key and the permissions of its folder.',
-  );
+  const [line = ''] = new TextDecoder().decode(stderr).trim().split('\n');
+  const words = cleanLine(line).replace(/\.$/, '') || `openssl exited with code ${exitCode}`;
+  throw new Fault('failed.key', `No certificate request for ${keyFile}: ${words}.`, 'Check the key and the permissions of its folder.');
 }
 
 /** Reports whether a certificate for all these names exists that has most of its lifetime left; it is not created again. */

@@ -50,8 +50,11 @@ export const ldapAdd: Procedure = async (session, input, context) => {
       promptNewPassword(session, `Password of ${person.uid}`, `Sends LDAP add ${dn}, then password modify (RFC 3062).`),
     );
     // An existing user keeps the password, unless an interrupted run of this command added the user.
-    const isResumed = session.noted(addingStep).includes(dn);
-    if (!isResumed && (await directory.has(dn)) && !(await opens(endpoint, dn, password.value, session.signal)))
+    if (
+      !session.noted(addingStep).includes(dn) &&
+      (await directory.has(dn)) &&
+      !(await opens(endpoint, dn, password.value, session.signal))
+    )
       throw new Fault('usage.user', `User ${person.uid} already exists in ${id} with another password.`, 'Use another name.');
     await session.note(addingStep, dn);
     await session.act({
@@ -129,10 +132,7 @@ async function askBindPassword(
   const typed = await session.ask.secret({
     id: 'bind-password',
     label: `Password of ${cleanLine(dn)}`,
-    help:
-      name === undefined
-        ? 'Password of this user.'
-        : 'Leave empty to use the stored password. To log in as another user, pass the DN of that user.',
+    help: name === undefined ? 'Password of this user.' : 'Leave empty to use the stored password. To use another user, pass its DN.',
     check: (text) => (text === '' && name === undefined ? 'Enter the password, or cancel.' : undefined),
   });
   if (typed !== '' || name === undefined) return { password: typed, isKept: false };

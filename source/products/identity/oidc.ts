@@ -79,12 +79,10 @@ async function readBehindProxy(endpoint: HttpEndpoint, path: string, site: URL |
   const forwarded = site && { host: site.host, 'x-forwarded-host': site.host, 'x-forwarded-proto': 'https', 'x-forwarded-port': '443' };
   const http = new HttpClient(endpoint, { secrets: undefined });
   const { status, json } = await http.send({ method: 'GET', path, headers: { accept: 'application/json', ...forwarded } }, signal);
-  if (status === 404)
-    throw new Fault(
-      'failed.discovery',
-      `${endpoint.shown} has nothing at ${cleanLine(path)} (status 404).`,
-      'Check the name of the realm or application, or the jwks_uri of the discovery document.',
-    );
+  if (status === 404) {
+    const message = `${endpoint.shown} has nothing at ${cleanLine(path)} (status 404).`;
+    throw new Fault('failed.discovery', message, 'Check the name of the realm or application, or the jwks_uri of the discovery document.');
+  }
   const document = objectOf(json);
   if (status === 200 && document) return document;
   throw new Fault(

@@ -80,22 +80,22 @@ export const overlaySign: Procedure = async (session, input, context) => {
   const vault = await context.vault(session);
   const keyName = secretName(input.engineName, component, 'CA_KEY');
   const authorityKey = session.dryRun ? '' : await vault.read(keyName, session.signal);
-  if (authorityKey === undefined)
-    throw new Fault(
-      'failed.overlay',
-      `The private key of the CA is not in the secret store (${keyName}).`,
-      'Import the key from an export: quarterdeck secrets import',
-    );
+  if (authorityKey === undefined) {
+    const message = `The private key of the CA is not in the secret store (${keyName}).`;
+    throw new Fault('failed.overlay', message, 'Import the key from an export: quarterdeck secrets import');
+  }
   session.hide(authorityKey);
   const nodeKeyName = secretName(input.engineName, component, `KEY_${wanted.name}`);
   const [begun = new Date(nowMs).toISOString()] = session.noted('begun');
   if (session.noted('begun').length === 0) await session.note('begun', begun);
   const signedNow = async () => (await meshOf(book)).nodes.find(({ name, signedAt }) => name === wanted.name && signedAt >= begun);
+  const lists = (['groups', 'subnets'] as const).map((flag) => (wanted[flag].length > 0 ? ` -${flag} ${wanted[flag].join(',')}` : ''));
+  const duration = wanted.seconds === undefined ? '' : ` -duration ${wanted.seconds}s`;
   const signed = await session.act({
     id: 'sign',
     right: 'reveal',
     request: [
-      `${signCommand(wanted)}; store the key as ${nodeKeyName}`,
+      `nebula-cert sign -name ${quotedWord(wanted.name)} -ip ${wanted.network}${lists.join('')}${duration}; store the key as ${nodeKeyName}`,
       out === undefined ? '' : `write ca.crt, ${wanted.name}.crt and ${wanted.name}.key into ${cleanLine(out)}`,
       installed === undefined ? '' : `write ca.crt, host.crt and host.key into ${cleanLine(installed.folder)}`,
     ]
@@ -137,12 +137,6 @@ export const overlaySign: Procedure = async (session, input, context) => {
     data: { certificate: jsonOf(made), ...(out !== undefined && { folder: out }) },
   };
 };
-
-function signCommand({ name, network, groups, subnets, seconds }: NodeRequest): string {
-  const listed = (flag: string, values: readonly string[]) => (values.length > 0 ? ` ${flag} ${values.join(',')}` : '');
-  const duration = seconds === undefined ? '' : ` -duration ${seconds}s`;
-  return `nebula-cert sign -name ${quotedWord(name)} -ip ${network}${listed('-groups', groups)}${listed('-subnets', subnets)}${duration}`;
-}
 
 /** Returns the certificate that was signed in this run, or by an earlier run of the same that was interrupted. */
 async function thisOrEarlier(session: Session, signed: OverlayCertificate | undefined, recorded: () => Promise<string>) {
@@ -231,12 +225,10 @@ async function nodeOf(session: Session, input: FlowInput, mesh: OverlayMesh): Pr
   for (const one of subnets)
     throwIf('--subnets', one.includes('/') && isNetwork(one) ? undefined : `Use networks such as 10.2.0.0/24, not "${cleanLine(one)}".`);
   const seconds = forOption(input);
-  if (seconds !== undefined && Date.now() + seconds * 1000 > mesh.authority.untilMs)
-    throw new Fault(
-      'usage.duration',
-      `The certificate cannot be valid longer than the CA, which expires on ${dayText(mesh.authority.untilMs)}.`,
-      'Omit --for to use the validity of the CA.',
-    );
+  if (seconds !== undefined && Date.now() + seconds * 1000 > mesh.authority.untilMs) {
+    const message = `The certificate cannot be valid longer than the CA, which expires on ${dayText(mesh.authority.untilMs)}.`;
+    throw new Fault('usage.duration', message, 'Omit --for to use the validity of the CA.');
+  }
   return { name, network: network.trim(), groups, subnets, seconds };
 }
 
@@ -259,9 +251,7 @@ async function wordOr(
 ): Promise<string> {
   const [given] = wordsUpTo(1, { words }, { takes: 'Specify one name at a time', remedy: 'Quote a name that contains spaces.' });
   const check = (text: string) =>
-    /^[\p{L}\p{N}][\p{L}\p{N} ._-]{0,59}$/u.test(text.trim())
-      ? undefined
-      : 'Enter 1 to 60 letters, digits, spaces or . _ - and start with a letter or a digit.';
+    /^[\p{L}\p{N}][\p{L}\p{N} ._-]{0,59}$/u.test(text.trim()) ? undefined : 'Enter 1 to 60 letters, digits, spaces or . _ -';
   return argumentOrPrompt(session, { ...question, check, given, code: 'usage.overlay', remedy: 'For the accepted values, add --help.' });
 }
 

@@ -163,8 +163,7 @@ async function newName(session: Session, input: FlowInput, clients: readonly Tun
   if (noted !== undefined) return noted;
   const check = (text: string) => {
     const name = text.trim();
-    if (!/^[\p{L}\p{N}][\p{L}\p{N} ._@-]{0,39}$/u.test(name))
-      return 'Enter 1 to 40 letters, digits, spaces or . _ @ - and start with a letter or a digit.';
+    if (!/^[\p{L}\p{N}][\p{L}\p{N} ._@-]{0,39}$/u.test(name)) return 'Enter 1 to 40 letters, digits, spaces or . _ @ -';
     return clients.some((one) => one.name === name) ? `${name} already exists.` : undefined;
   };
   const [given] = wordsUpTo(1, input, oneWord);

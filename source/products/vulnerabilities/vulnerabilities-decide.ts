@@ -143,9 +143,8 @@ async function decideAtOnce(session: Session, input: FlowInput, book: TriageBook
   if (session.dryRun) return { message: 'Dry run: nothing was decided.' };
   // A decision about a subject takes precedence over one about all subjects, which stays when that of a subject is withdrawn.
   const keys = new Set(wanted.map(keyOf));
-  const { length: others } = (await book.read(nowMs)).all.filter(
-    (one) => keys.has(keyOf(one)) && one.decision !== undefined && (one.decision.subject === '*') !== isEverywhere,
-  );
+  const isOther = (one: Triaged) => keys.has(keyOf(one)) && one.decision && (one.decision.subject === '*') !== isEverywhere;
+  const { length: others } = (await book.read(nowMs)).all.filter(isOther);
   const scope = isEverywhere ? 'their own subject: run the command again without --everywhere' : 'all subjects: add --everywhere';
   const rest = others > 0 ? ` Of these, ${others} ${others === 1 ? 'keeps a decision' : 'keep decisions'} about ${scope}.` : '';
   return {

@@ -80,10 +80,8 @@ function endOfLine(text: string, offset: number): number {
 }
 
 function unplaced(document: Document.Parsed<ParsedNode>): Fault {
-  const [error] = document.errors;
-  const why = error
-    ? cleanLine(error.message.split('\n', 1)[0] ?? '').replace(/\.$/, '')
-    : 'the list "access_control.rules" is missing, empty or in brackets';
+  const written = document.errors[0]?.message.split('\n', 1)[0];
+  const why = written ? cleanLine(written).replace(/\.$/, '') : 'the list "access_control.rules" is missing, empty or in brackets';
   return new Fault(
     'config.portal',
     `Cannot find where to insert a rule in the configuration: ${why}.`,

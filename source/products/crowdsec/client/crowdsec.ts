@@ -131,10 +131,7 @@ export class Crowdsec {
     const unknown = /unknown (?:command|flag:?) "?([\w-]+)"?/.exec(words)?.[1];
     if (unknown !== undefined) {
       const message = `${this.shown} is too old to ${what}; its cscli does not support ${unknown}.`;
-      const remedy =
-        unknown === 'allowlists'
-          ? withoutAllowlists
-          : 'Update the component (quarterdeck update COMPONENT), or the CrowdSec package of the host.';
+      const remedy = unknown === 'allowlists' ? withoutAllowlists : 'Update it: quarterdeck update COMPONENT, or its package on the host.';
       return new Fault('refused.version', message, remedy);
     }
     const isCutOff = /connection refused|no such host|dial tcp/i.test(words);

@@ -65,10 +65,7 @@ export class Headscale {
     const made = mapOf(mapOf(await this.#ask('create a pre-auth key', 'POST', 'preauthkey', { json }, grant.signal))['preAuthKey']);
     const secret = made['key'];
     if (typeof secret !== 'string' || secret === '')
-      throw strange(
-        'The control server created a pre-auth key but did not return it.',
-        'Expire the key: quarterdeck mesh expire-key COMPONENT',
-      );
+      throw strange('The server created a pre-auth key but did not return it.', 'Expire it: quarterdeck mesh expire-key COMPONENT');
     return { secret, key: keyOf(made) };
   }
 
@@ -151,10 +148,7 @@ export class Headscale {
     const json = { expiration: new Date(expiryMs).toISOString() };
     const key = mapOf(await this.#ask('create an API key', 'POST', 'apikey', { json }, grant.signal))['apiKey'];
     if (typeof key !== 'string' || key === '')
-      throw strange(
-        'The control server created an API key but did not return it.',
-        'Expire the key: quarterdeck mesh api-key COMPONENT expire',
-      );
+      throw strange('The server created an API key but did not return it.', 'Expire it: quarterdeck mesh api-key COMPONENT expire');
     return key;
   }
 

@@ -28,7 +28,7 @@ export class OverlayBook {
 
   read(): Promise<OverlayMesh | undefined> {
     return readCheckedJson(this.#file, overlayMesh, {
-      remedy: 'Fix the file, or restore it from a backup: without the CA certificate in it, no node can be signed.',
+      remedy: 'Fix or restore the file: it contains the CA certificate that signing requires.',
     });
   }
 

@@ -229,8 +229,7 @@ export async function tryLink(endpoint: HttpEndpoint, url: URL, signal: AbortSig
   if (status === 200 || status === 206 || status === 416) return undefined;
   const refusal = refusalOf(endpoint, { status, text }, 'open the link');
   if (refusal.code !== 'refused.login') return refusal;
-  const remedy =
-    'It was changed, or signed with keys that are no longer valid. Create a new link: quarterdeck objects link COMPONENT BUCKET/KEY';
+  const remedy = 'It was changed, or its keys are no longer valid. Create a new link: quarterdeck objects link COMPONENT BUCKET/KEY';
   return new Fault('refused.login', `${endpoint.shown} does not accept the signature of the link.`, remedy);
 }
 
