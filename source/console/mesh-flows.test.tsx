@@ -141,7 +141,7 @@ test('a user comes, a name that is taken is told while it is typed, and goes aft
   await screen.press('end', 'enter');
   await screen.sees('User', 'bosun');
   await screen.press('end', 'enter');
-  await screen.sees('Delete the user bosun', 'can no longer log in');
+  await screen.sees('Delete the user bosun', 'can no longer be registered');
   await screen.press('y');
   await screen.sees('Deleted user bosun.');
   expect(await users()).not.toContain('bosun');

@@ -84,7 +84,7 @@ test.each(sizes)('rules of a tunnel that is not deployed are checked in a file t
   );
   const screen = await open(size);
   await findFlow(screen, 'ingress', 'Check the rules of an outbound tunnel');
-  await screen.sees('Configuration', 'No outbound tunnel');
+  await screen.sees('Configuration', 'No configuration of a deployed');
   await screen.type(file);
   await screen.press('enter');
   // The check completed and found problems.

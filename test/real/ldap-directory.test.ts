@@ -118,6 +118,15 @@ access to * by users read by anonymous auth
     expect((await fixture.audited()).filter(({ outcome }) => outcome === 'already').length).toBe(2);
   });
 
+  test('a user that exists keeps the password', async () => {
+    const other = 'another horse battery';
+    await expect(add('ida', { password: [other], 'password-again': [other] })).rejects.toMatchObject({
+      code: 'usage.user',
+      message: `User ida already exists in ${id} with another password.`,
+    });
+    expect((await add('ida')).message).toMatch(/verified the login/);
+  });
+
   test('killed at each act and gone on with: there once, and they log in', async () => {
     const words = ['guest'];
     const options = { bind: admin, name: 'A Guest', email: 'guest@example.org' };

@@ -60,7 +60,7 @@ export function meaningOf(
   switch (status) {
     case 200: {
       const as = user ? ` as ${cleanLine(user)}` : '';
-      const sentence = `allowed${as} without a login, so the bypass policy applies to this name.`;
+      const sentence = `allowed${as} without a login, so the bypass policy applies to this address.`;
       return means('warning', sentence, 'anyone is allowed without a login.');
     }
     case 302:
@@ -76,7 +76,7 @@ export function meaningOf(
         'protected, but users are not redirected to the portal.',
       );
     case 403:
-      return means('blocked', 'forbidden for everyone: the matching rule, or the default policy, is deny.', 'access is denied.');
+      return means('blocked', 'forbidden even with a login: the matching rule, or the default policy, is deny.', 'access is denied.');
     case 400:
       return refusal(url, config);
     case 404:

@@ -98,7 +98,7 @@ test('of two bans one is lifted, killed at each act: only that one', async () =>
   });
   // Each ban has its own number, so that requests differ.
   const { tries } = await breakOffs(played, {
-    'lift user 1/before': { says: /^jonas can log in/, end: 'same' },
+    'lift user 1/before': { says: /^Lifted 1 ban on jonas/, end: 'same' },
     'lift user 1/after': { says: /^jonas is not banned by sso-portal\. Currently banned: mara\./, end: 'same' },
   });
   expect(problems(tries)).toEqual([]);

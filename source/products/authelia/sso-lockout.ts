@@ -5,6 +5,7 @@ import { optionOf, wordsUpTo } from '../../flows/flow-options.ts';
 import { unlessCancelled } from '../../flows/prompt-cancelled.ts';
 import type { Session } from '../../session/session.ts';
 import { cleanLine } from '../../text/clean.ts';
+import { countText } from '../../text/quantities.ts';
 import type { PortalBan } from './client/sso-portal.ts';
 import { portalOf, type RunningPortal } from './sso-target.ts';
 import { chooseUser } from './sso-user-change.ts';
@@ -100,8 +101,7 @@ export const ssoUnban: Procedure = async (session, input, context) => {
   const bans = await portal.bans(session.signal);
   const banned = bans.map(({ kind, whom, expires }) => ({ kind, whom, expires }));
   if (bans.length === 0) return { message: `${id} has no bans.`, data: { banned } };
-  const end = bans.length === 1 ? 'the ban expires at the time shown' : 'the bans expire at the times shown';
-  const left = { message: `No ban was lifted; ${end}.`, remedy: `To lift a ban later: quarterdeck sso unban ${id}` };
+  const left = { message: 'No ban was lifted.', remedy: `To lift a ban later: quarterdeck sso unban ${id}` };
   const chosen = await unlessCancelled(session, left, () => choose(session, input, bans));
   if (chosen.length === 0) {
     const others = [...new Set(bans.map(({ whom }) => whom))].join(', ');
@@ -112,15 +112,18 @@ export const ssoUnban: Procedure = async (session, input, context) => {
     await session.act({
       id: `lift ${ban.kind} ${ban.id}`,
       right: 'operate',
-      request: `authelia storage bans ${ban.kind} revoke --id ${ban.id} (${ban.whom}, until ${ban.expires})`,
+      request: `authelia storage bans ${ban.kind} revoke --id ${ban.id} (${ban.whom}, ${endText(ban)})`,
       done: async () => !(await portal.bans(session.signal)).some((one) => one.kind === ban.kind && one.id === ban.id),
       run: (grant) => portal.lift(grant, ban),
     });
   }
   if (session.dryRun) return { message: 'Dry run: no ban was lifted.' };
-  const names = [...new Set(chosen.map(({ whom }) => whom))].join(', ');
-  return { message: `${names} can log in to ${id} again.`, data: { lifted: chosen.map(({ kind, whom }) => ({ kind, whom })) } };
+  const lifted = chosen.map(({ kind, whom }) => ({ kind, whom }));
+  const names = [...new Set(lifted.map(({ whom }) => whom))].join(', ');
+  return { message: `Lifted ${countText(chosen.length, 'ban')} on ${names} in ${id}.`, data: { lifted } };
 };
+
+const endText = ({ expires }: Pick<PortalBan, 'expires'>) => (expires === 'never' ? 'never expires' : `until ${expires}`);
 
 /** Returns every ban of the chosen user or address: one can be banned more than once. */
 async function choose(session: Session, input: FlowInput, bans: readonly PortalBan[]): Promise<readonly PortalBan[]> {
@@ -134,7 +137,7 @@ async function choose(session: Session, input: FlowInput, bans: readonly PortalB
     choices: [...kinds].map(([value, { whom, kind, expires, reason }]) => ({
       value,
       label: whom,
-      detail: [kind === 'ip' ? 'address' : 'user', `until ${expires}`, reason].filter(Boolean).join(' · '),
+      detail: [kind === 'ip' ? 'address' : 'user', endText({ expires }), reason].filter(Boolean).join(' · '),
     })),
   });
   return bans.filter((ban) => keyOf(ban) === key);

@@ -46,7 +46,7 @@ export const ssoRuleAdd: Procedure = async (session, input, context) => {
   });
   if (problems) {
     const message = `The portal would reject this configuration: ${problems}.`;
-    throw new Fault('refused.portal', message, 'Nothing was changed. Correct the rule.');
+    throw new Fault('refused.portal', message, 'Nothing was changed. Correct the rule or the rest of the configuration.');
   }
   const ready = await planComponent(one.facts, one.answers, { kind: 'change', edited: { [file]: after } });
   const review = reviewOf(ready.plan, ready.findings);

@@ -17,11 +17,11 @@ export const ssoAdd: Procedure = async (session, input, context) => {
   const open = await openUsers(session, input, context);
   const left = `Nothing was written. The users of ${open.id} were not changed.`;
   const person = await unlessCancelled(session, left, () => askPerson(session, input, open));
-  if (session.dryRun) {
-    const would = `prompt for the password of ${person.name}, and add the user to ${open.file.shown}.`;
-    return dryRunOf(session, would, `the users of ${open.id} were not changed.`);
-  }
   const there = open.users.user(person.name);
+  if (session.dryRun) {
+    const would = there ? 'check it, because the user already exists.' : `add the user to ${open.file.shown}.`;
+    return dryRunOf(session, `prompt for the password of ${person.name}, and ${would}`, `the users of ${open.id} were not changed.`);
+  }
   const label = there ? `${person.name} already exists. Current password` : `Password of ${person.name}`;
   const password = await unlessCancelled(session, left, () =>
     promptNewPassword(session, label, `The hash of the password is written to ${open.file.shown}.`),
@@ -59,7 +59,7 @@ async function askPerson(
 ): Promise<Omit<PortalUser, 'disabled' | 'digest'>> {
   const [word] = wordsUpTo(1, input, { takes: 'Specify one user at a time', remedy: 'Run the command once for each user.' });
   const name = await argumentOrPrompt(session, {
-    ...{ id: 'user', label: 'Name to log in with', help: `Users: ${users.users.map((one) => cleanLine(one.name)).join(', ')}.` },
+    ...{ id: 'user', label: 'Name to log in with', help: `Users: ${users.users.map((one) => cleanLine(one.name)).join(', ') || 'none'}.` },
     ...{ given: word, code: 'usage.user', remedy: 'Specify another name.' },
     check: (text) => userNameProblem(text.trim(), config.userRules),
   });
@@ -72,7 +72,7 @@ async function askPerson(
     check: (text) => (text.trim() === '' ? 'The portal requires a display name.' : undefined),
   });
   const email = await argumentOrPrompt(session, {
-    ...{ id: 'email', label: 'Email address', help: 'The portal sends links for a new password and a second factor to this address.' },
+    ...{ id: 'email', label: 'Email address', help: 'The portal sends messages for a new password and a second factor to this address.' },
     ...{ given: optionOf(input, 'email'), code: 'usage.user', remedy: 'Pass another address: --email ADDRESS.' },
     check: (text) => emailProblem(text.trim(), { users, config }),
   });
@@ -117,8 +117,8 @@ function setDisabled(wanted: boolean, verb: string): Procedure {
       isDone: (users) => users.user(name)?.disabled === wanted,
     });
     if (how === undefined) return { message: `Dry run: ${name} ${wanted ? 'can still log in' : 'is still disabled'}.` };
-    if (!wanted) return { message: `${name} can log in again. ${how}` };
-    return { message: `${name} can no longer log in. ${how} Open sessions stay valid until the portal checks them again.` };
+    if (!wanted) return { message: `Enabled ${name}. ${how}` };
+    return { message: `Disabled ${name}. ${how} Open sessions stay valid until the portal checks them again.` };
   };
 }
 
@@ -141,7 +141,7 @@ export const ssoPassword: Procedure = async (session, input, context) => {
     isDone: async (users) => (await matchesDigest(users.user(name)?.digest ?? '', password.value)) === true,
   });
   await showGenerated(session, name, password);
-  return { message: `${name} has a new password. ${how ?? ''}${disabled ? ' The user is disabled and still cannot log in.' : ''}` };
+  return { message: `Set the password of ${name}. ${how ?? ''}${disabled ? ' The user is disabled and still cannot log in.' : ''}` };
 };
 
 export async function chooseUser(
@@ -163,7 +163,7 @@ export async function chooseUser(
 }
 
 async function askUser(session: Session, users: readonly PortalUser[]): Promise<string> {
-  if (users.length === 0) throw new Fault('usage.user', 'No user needs this change.', 'Nothing to do.');
+  if (users.length === 0) throw new Fault('usage.user', 'The file has no user for this change.', 'Nothing to do.');
   const choices = users.map(({ name, displayName, groups, disabled }) => ({
     value: name,
     label: cleanLine(name),

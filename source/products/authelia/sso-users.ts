@@ -78,15 +78,14 @@ export async function changeUsers(open: OpenUsers, { id, what = id, change, isDo
   change(users);
   const after = users.text;
   const problems = usersProblems(users.users, config.userRules);
-  if (problems.length > 0) {
+  if (problems.length > 0)
     throw new Fault('refused.users', `The portal would reject the file: ${problems.join(' ')}`, `Fix the file first: ${file.shown}`);
-  }
   const kept = posix.join(open.stackFolder, '.quarterdeck', 'kept', open.id);
   const stampBefore = (await logLines(open, { tail: 1 })).at(-1)?.stamp ?? '';
   const written = await session.act({
     id,
     right: 'operate',
-    request: `${what} in ${file.shown}, and keep the previous file as ${kept}`,
+    request: `${what} in ${file.shown}, and keep the previous file in ${kept}`,
     done: async () => isDone(new UsersFile((await file.read(session.signal)) ?? 'users: {}', file.shown)),
     run: async (grant) => {
       if ((await file.read(grant.signal)) !== text) {
@@ -195,10 +194,7 @@ async function restarted(open: OpenUsers): Promise<string> {
     { engine, signal: session.signal },
     container,
     (detail) => detail === undefined || detail.startedMs !== before,
-    {
-      limitMs: startLimitMs,
-      otherwise: 'did not restart',
-    },
+    { limitMs: startLimitMs, otherwise: 'did not restart' },
   );
   session.progress({ id: 'restart', label: 'Waiting for the portal to respond' });
   if (seen?.state !== 'running' || !(await answersAgain(open))) {

@@ -53,7 +53,7 @@ describe('users of the portal (R49)', () => {
   test('the password is reset: made up where none is typed, shown once, and the old one is dead', async () => {
     const asked = answering({ password: [''] });
     const { message } = await fixture.run('sso-password', id, { words: ['ida'] }, { operator: asked });
-    expect(message).toContain('ida has a new password. The portal has read the file.');
+    expect(message).toContain('Set the password of ida. The portal has read the file.');
     const shown = asked.shown.find(({ kind }) => kind === 'secret');
     if (shown?.kind !== 'secret') throw new Error('nothing was shown');
     expect(shown.value).toHaveLength(20);
@@ -175,7 +175,7 @@ describe('a ban', () => {
     for (let time = 0; time < 3; time++) await logIn('jonas', 'wrong');
     const asked = answering({ whom: ['user:jonas'] });
     const { message } = await fixture.run('sso-unban', id, {}, { operator: asked });
-    expect(message).toBe(`jonas can log in to ${id} again.`);
+    expect(message).toBe(`Lifted 1 ban on jonas in ${id}.`);
     const [question] = asked.asked;
     expect(question && 'choices' in question && question.choices[0]).toMatchObject({
       label: 'jonas',
@@ -260,7 +260,7 @@ describe('a portal that does not take the file', () => {
     const text = await fixture.text('sso-portal/files/configuration.yml');
     await fixture.run('edit', id, { words: ['files/configuration.yml'], stdin: Buffer.from(text.replace('watch: true', 'watch: false')) });
     const { message } = await fixture.run('sso-enable', id, { words: ['selim'] });
-    expect(message).toMatch(/^selim can log in again\. The portal was restarted/);
+    expect(message).toMatch(/^Enabled selim\. The portal was restarted/);
     const { message: again } = await fixture.run(
       'sso-password',
       id,

@@ -57,9 +57,10 @@ export const allowlistsCreate = onPrevention(async (prevention, session, input) 
     };
   });
   const done = async () => (await allowlistsOf(prevention.crowdsec, session.signal)).some((list) => list.name === name);
+  const verb = (await done()) ? 'Kept the existing' : 'Created';
   await create(session, prevention, name, description, done);
   if (session.dryRun) return { message: 'Dry run: no allowlist was created.' };
-  return { message: `Created allowlist ${name}. Add addresses: quarterdeck allowlists add ${name} ADDRESS`, data: { name } };
+  return { message: `${verb} allowlist ${name}. Add addresses: quarterdeck allowlists add ${name} ADDRESS`, data: { name } };
 });
 
 async function create(session: Session, prevention: Prevention, name: string, description: string, done?: () => Promise<boolean>) {
@@ -99,7 +100,8 @@ export const allowlistsAdd = onPrevention(async (prevention, session, input) => 
     done: async () => (await missing()).length === 0,
   });
   if (session.dryRun) return { message: 'Dry run: nothing was added to an allowlist.' };
-  if ((await missing()).length > 0) throw notSeen(`${name} does not contain ${shown}`);
+  const absent = await missing();
+  if (absent.length > 0) throw notSeen(`${name} does not contain ${absent.join(', ')}`);
   const stillBanned = await stillOut(crowdsec, values, session.signal);
   const out = stillBanned.length > 0 ? ` Still banned: ${stillBanned.join(', ')}. To lift a ban: quarterdeck unban` : '';
   return {
@@ -126,9 +128,11 @@ export const allowlistsRemove = onPrevention(async (prevention, session, input) 
     return { name: list.name, values: await session.ask.several(question) };
   });
   if (values.length === 0) return { message: 'Nothing was removed.', data: { name, values } };
+  const isResumed = session.noted('values').length > 0;
   await session.note('values', values.join(' '));
   const shown = values.join(', ');
   const isGone = async () => values.every(await isOff(crowdsec, name, session.signal));
+  if (!isResumed && (await isGone())) return { message: `${name} does not contain ${shown}.`, data: { name, values: [] } };
   await changeOver(session, prevention, {
     id: 'remove',
     words: ['allowlists', 'remove', name, ...values],
@@ -136,7 +140,9 @@ export const allowlistsRemove = onPrevention(async (prevention, session, input) 
     done: isGone,
   });
   if (session.dryRun) return { message: 'Dry run: nothing was removed.' };
-  if (!(await isGone())) throw notSeen(`${name} still contains ${shown}`);
+  const isOut = await isOff(crowdsec, name, session.signal);
+  const still = values.filter((value) => !isOut(value));
+  if (still.length > 0) throw notSeen(`${name} still contains ${still.join(', ')}`);
   return { message: `Removed ${shown} from the allowlist ${name}.`, data: { name, values } };
 });
 

@@ -105,7 +105,7 @@ describe.each(['1.7.8', '1.4.6'] as const)('banning on CrowdSec %s (R63)', (vers
     expect(fixture.operator.asked[0]?.label).toContain('203.0.113.0/24');
     expect(own.message).toMatch(/still blocked: 203\.0\.113\.0\/24/);
     const both = await fixture.run('unban', ['203.0.113.7'], { operator: person() });
-    expect(both.message).toBe('203.0.113.7 is no longer blocked. The ban on 203.0.113.0/24 was also lifted.');
+    expect(both.message).toBe('203.0.113.7 is no longer blocked. The ban on 203.0.113.0/24 was lifted.');
     for (const target of ['203.0.113.7', '203.0.113.0/24']) await fixture.run('ban', [target], { operator: person() });
     const unattended = await fixture.run('unban', ['203.0.113.7'], { operator: new Nobody() });
     expect(unattended.message).toContain('The ban on 203.0.113.0/24 was also lifted.');
@@ -270,6 +270,16 @@ describe('what is refused', () => {
     expect(fixture.changes()).toEqual([]);
   });
 
+  test.each([
+    ['198.51.100.0/24', true],
+    ['192.168.1.0/28', false],
+  ])('%s: a smaller range is suggested only if one can be banned: %s', async (target, isSuggested) => {
+    await open({ around });
+    const thrown = await fixture.run('ban', [target], { options: { for: '4h' }, operator: new Nobody() }).catch((fault: unknown) => fault);
+    expect(thrown).toMatchObject({ code: 'refused.lockOut' });
+    expect((thrown as Fault).remedy.includes('smaller range')).toBe(isSuggested);
+  });
+
   test('neighbours of a server in a data centre are no network of ours', async () => {
     await open({ around });
     await fixture.run('ban', ['203.0.113.81'], { operator: person() });
@@ -403,6 +413,12 @@ describe('what is refused', () => {
     fixture.flow.fleet.current = { ...fixture.flow.fleet.current, components: [] };
     fixture.playHost({ exec: async () => ({ exitCode: 1, stdout: new Uint8Array(), stderr: new Uint8Array(), cut: false }) });
     await expect(fixture.run('decisions')).rejects.toMatchObject({ code: 'refused.noCrowdsec' });
+    const unreachable = async () => {
+      throw new Fault('unreachable.host', 'local does not respond.', 'Wait.');
+    };
+    fixture.playHost({ link: { view: { state: 'connected', sinceMs: 0 } } as never, exec: unreachable });
+    await expect(fixture.run('decisions')).rejects.toMatchObject({ code: 'unreachable.host' });
+    fixture.playHost({ exec: unreachable });
     fixture.flow.fleet.current = { ...fixture.flow.fleet.current, engines: [engineView('nas'), engineView('vps')] };
     // One host of several does not keep the others from answering.
     expect(await fixture.run('decisions')).toMatchObject({ message: expect.stringContaining('local has no CrowdSec') });
@@ -456,6 +472,16 @@ describe('what the list says', () => {
     const [first] = ((await fixture.run('decisions', [], { options: { all: true } })).data as { decisions: { value: string }[] }).decisions;
     const { message } = await fixture.run('unban', [first?.value ?? ''], { operator: new Nobody() });
     expect(message).toMatch(/is no longer blocked\. \S+ is in a shared list, so the next pull bans it again/);
+  });
+
+  test('lifting only the ban on an address says that a range of a shared list still blocks it', async () => {
+    await open();
+    await fixture.run('ban', ['203.0.113.7'], { operator: person() });
+    const range = { scenario: 'list', scope: 'Range', value: '203.0.113.0/24' };
+    const alert = { machine: 'N/A', message: 'list', scenario: 'list', source: { scope: 'Range', value: range.value } };
+    fixture.played.store.addAlert(alert, [{ ...range, origin: 'CAPI', type: 'ban', untilMs: Date.now() + 4 * 3_600_000 }]);
+    const { message } = await fixture.run('unban', ['203.0.113.7'], { operator: person({ around: 'own' }) });
+    expect(message).toMatch(/^203\.0\.113\.7 is still blocked: 203\.0\.113\.0\/24 for \w+ \(list\)\.$/);
   });
 
   test('an alert by its number, and alerts as they came', async () => {

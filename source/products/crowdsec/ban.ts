@@ -62,15 +62,16 @@ export const ban = onPrevention(async (prevention, session, input, context) => {
   }
 
   if (!context.practice && !guards.some(({ operator }) => operator)) {
-    const text = `Cannot tell where you connect from: no SSH connection or login was found on ${cleanLine(engineName)}, and SSH_CONNECTION is not set. Check that ${order.target.shown} does not cover your own address.`;
+    const seen = guards.some(({ maybe }) => maybe) ? 'no SSH connection is known to be yours' : 'no SSH connection or login was found';
+    const text = `Cannot tell where you connect from: ${seen} on ${cleanLine(engineName)}, and SSH_CONNECTION is not set. Check that ${order.target.shown} does not cover your own address.`;
     session.show({ kind: 'text', text });
   }
-  const consequences = consequencesOf(order.target, guards);
+  const consequences = consequencesOf(order, guards);
   let sent = false;
   await session.act({
     id: 'ban',
     right: consequences.length > 0 ? 'destroy' : 'operate',
-    title: `Ban ${order.target.shown} for ${spokenDuration(order.seconds)}`,
+    title: `${order.type === 'ban' ? 'Ban' : 'Require a captcha from'} ${order.target.shown} for ${spokenDuration(order.seconds)}`,
     request: requestText(crowdsec.banWords(order)),
     target: about,
     ...(consequences.length > 0 && { consequences }),
@@ -185,12 +186,13 @@ async function replacesLonger(session: Session, { options }: FlowInput, order: B
 }
 
 /** Lists the consequences of a ban of more than a few addresses, and what cannot be checked from here. */
-function consequencesOf(target: BanTarget, guards: readonly Guarded[]): string[] {
+function consequencesOf({ target, type }: BanOrder, guards: readonly Guarded[]): string[] {
+  const verb = type === 'ban' ? 'blocked' : 'blocked until a captcha is solved';
   if (target.scope === 'Country') {
     const addresses = publicAddresses(guards);
-    const from = `You connect from ${addresses.join(', ')}. If this address is located in ${target.shown}, you lock yourself out.`;
+    const from = `You connect from ${addresses.join(', ')}. If ${addresses.length === 1 ? 'this address' : 'one of these addresses'} is located in ${target.shown}, you lock yourself out.`;
     return [
-      `All addresses located in ${target.shown} are blocked.`,
+      `All addresses located in ${target.shown} are ${verb}.`,
       ...(addresses.length > 0 ? [from] : []),
       'Firewall bouncers support only addresses and ranges; web server bouncers may also support countries.',
     ];
@@ -200,7 +202,7 @@ function consequencesOf(target: BanTarget, guards: readonly Guarded[]): string[]
   const doubts = lockOutDoubts(target, guards);
   if (isOneAddress(target.span) || count <= wideAddresses[family]) return doubts;
   const all = family === 4 ? `${numberText(Number(count))} addresses` : 'entire networks';
-  return [...doubts, `All of ${target.shown} is blocked (${all}).`];
+  return [...doubts, `All of ${target.shown} is ${verb} (${all}).`];
 }
 
 const untilMs = ({ seconds }: BanOrder) => Date.now() + seconds * 1000;
@@ -265,7 +267,7 @@ async function dataOf(session: Session, crowdsec: Crowdsec, { target, type }: Ba
 /** Returns why the ban may not be enforced; undefined if a bouncer pulls decisions. */
 function doubtOf(asking: readonly Bouncer[]): string | undefined {
   if (asking.length === 0)
-    return 'Nothing enforces the decision, because no bouncer is registered. To add a bouncer: quarterdeck bouncers add';
+    return 'Nothing enforces the decision, because no active bouncer is registered. To add a bouncer: quarterdeck bouncers add';
   const now = Date.now();
   if (asking.some(({ lastPullMs }) => lastPullMs !== undefined && now - lastPullMs <= silentMs)) return undefined;
   const each = asking.map(

@@ -67,6 +67,9 @@ describe('allowlists', () => {
     expect((await fixture.run('allowlists-check', ['198.51.100.7'])).data).toEqual({ value: '198.51.100.7', allowlisted: false, by: null });
     await fixture.run('allowlists-remove', ['own'], { operator: answering({ values: ['203.0.113.0/24'] }) });
     expect((await fixture.run('allowlists-check', ['203.0.113.7'])).data).toMatchObject({ allowlisted: false });
+    const again = await fixture.run('allowlists-remove', ['own', '203.0.113.0/24']);
+    expect(again).toMatchObject({ message: 'own does not contain 203.0.113.0/24.', data: { values: [] } });
+    expect((await fixture.run('allowlists-create', ['own'])).message).toMatch(/^Kept the existing allowlist own\./);
     await fixture.run('allowlists-delete', ['own']);
     expect(fixture.operator.confirmations[0]?.consequences.join(' ')).toContain('2001:db8::/32');
     expect((await fixture.run('allowlists-list')).message).toMatch(/No allowlist/);
@@ -194,7 +197,9 @@ describe.each(['1.7.8', '1.4.6'] as const)('the hub of %s', (version) => {
     expect(message).toMatch(/^Upgraded .*sshd-logs.*takes effect when CrowdSec is next reloaded/);
     expect(data).toMatchObject({ reloaded: false, left: [] });
     expect(fixture.changes()).toEqual(['hub update', 'hub upgrade']);
-    expect((await fixture.run('hub-upgrade', [], { operator: nobody() })).message).toBe('All installed items are up to date.');
+    expect((await fixture.run('hub-upgrade', [], { operator: nobody() })).message).toBe(
+      'All installed items that were not changed manually are up to date.',
+    );
   });
 
   test('broken off at any act and run again, it comes to its end: nothing twice, and the reload is not forgotten', async () => {
@@ -211,7 +216,7 @@ describe.each(['1.7.8', '1.4.6'] as const)('the hub of %s', (version) => {
     // The upgraded file is newer than the process that has to read it.
     fixture.engine.changedMs = 5_000_000;
     const { message, data } = await fixture.run('hub-upgrade', [], { operator: nobody() });
-    expect(message).toBe('All installed items are up to date. CrowdSec was reloaded.');
+    expect(message).toBe('All installed items that were not changed manually are up to date. CrowdSec was reloaded.');
     expect(data).toMatchObject({ reloaded: true });
     // The count includes the attempt that failed.
     expect(fixture.changes().filter((words) => words === 'hub upgrade')).toHaveLength(2);

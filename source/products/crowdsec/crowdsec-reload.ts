@@ -89,9 +89,7 @@ async function reload(
       { engine: container.engine, signal },
       container,
       (detail) => detail?.state === 'running' && detail.startedMs !== before,
-      {
-        ...{ limitMs: startLimitMs, otherwise: 'did not restart' },
-      },
+      { ...{ limitMs: startLimitMs, otherwise: 'did not restart' } },
     );
     context.fleet.refresh(container.key);
   }

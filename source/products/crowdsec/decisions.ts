@@ -39,8 +39,8 @@ export const decisions = onHostsThatHaveIt(async ({ crowdsec }, session, input) 
   const inForce = `${count} active${originsText(found)}`;
   const message = target
     ? found.length === 0
-      ? `${target.shown} is not blocked.`
-      : `${target.shown} is blocked by ${count}.`
+      ? `No decision applies to ${target.shown}.`
+      : `${count} ${found.length === 1 ? 'applies' : 'apply'} to ${target.shown}.`
     : `${found.length === 0 ? 'No active decisions' : inForce}${shared ? '' : ', excluding shared lists (--all includes them)'}.`;
   return { message, data: { decisions: found.map(decisionData) } };
 });
@@ -129,12 +129,13 @@ export const unban = onPrevention(async (prevention, session, input) => {
   // A decision of a shared list can be ended only by its id.
   for (const { id } of shared) await endDecision(session, prevention, id);
   if (shared.length > 0) left = await crowdsec.decisionsAbout(target, session.signal);
-  const isListed = before.some(isShared) || shared.length > 0;
+  const isListed = !onlyOwn ? before.some(isShared) || shared.length > 0 : own.some(isShared);
   const back = ` ${target.shown} is in a shared list, so the next pull bans it again unless it is in an allowlist (quarterdeck allowlists add).`;
   const ranges = [...new Set(around.map(({ value }) => value))].filter((value) => !left.some((decision) => decision.value === value));
   const [bans, were] = ranges.length > 1 ? ['bans', 'were'] : ['ban', 'was'];
-  const lifted = ranges.length > 0 ? ` The ${bans} on ${ranges.map(cleanLine).join(', ')} ${were} also lifted.` : '';
-  const remains = left.filter((decision) => !isShared(decision));
+  const lifted =
+    ranges.length > 0 ? ` The ${bans} on ${ranges.map(cleanLine).join(', ')} ${were} ${own.length > 0 ? 'also ' : ''}lifted.` : '';
+  const remains = onlyOwn ? left : left.filter((decision) => !isShared(decision));
   const now = remains.length > 0 ? `still blocked: ${remains.map(spoken).join('; ')}` : 'no longer blocked';
   const data = unbanData(target, before, left);
   return { message: `${target.shown} is ${now}.${lifted}${isListed ? back : ''}`, data };
@@ -165,13 +166,14 @@ async function chooseBanned(session: Session, input: FlowInput, crowdsec: Crowds
 
 /** `decisions delete --ip` also ends the bans of all ranges around the address. */
 async function leavesRanges(session: Session, target: BanTarget, around: readonly Decision[]): Promise<boolean> {
-  const ranges = [...new Set(around.map(({ value }) => cleanLine(value)))].join(', ');
+  const ranges = [...new Set(around.map(({ value }) => cleanLine(value)))];
+  const [are, both, whole] = ranges.length > 1 ? ['are', 'all', 'these ranges'] : ['is', 'both', 'the whole range'];
   const answer = await choiceOr(session, `The ban on ${target.shown} was not lifted.`, {
     id: 'around',
-    label: `${target.shown} is also in ${ranges}, which is banned.`,
+    label: `${target.shown} is also in ${ranges.join(', ')}, which ${are} banned.`,
     choices: [
-      { value: 'all', label: 'Lift both bans', detail: 'unblocks the address and the whole range' },
-      { value: 'own', label: `Lift only the ban on ${target.shown}`, detail: 'the address stays blocked with the range' },
+      { value: 'all', label: `Lift ${both} bans`, detail: `unblocks ${target.shown} and ${whole}` },
+      { value: 'own', label: `Lift only the ban on ${target.shown}`, detail: `${target.shown} stays blocked` },
     ],
     initial: 'all',
   });

@@ -28,17 +28,19 @@ export const collectionsList = onHostsThatHaveIt(async ({ crowdsec }, session, i
     STATE: stateOf,
     DESCRIPTION: ({ description }) => description,
   });
-  return {
-    message:
-      items.length === 0 ? 'Nothing is installed.' : `${countText(items.length, wanted === 'all' ? 'item' : wanted.replace(/s$/, ''))}.`,
-    data: { items },
-  };
+  const none = `No ${wanted === 'all' ? 'items' : wanted} ${input.options['all'] === true ? 'in the hub index' : 'are installed'}.`;
+  const message = items.length === 0 ? none : `${countText(items.length, wanted === 'all' ? 'item' : wanted.replace(/s$/, ''))}.`;
+  return { message, data: { items } };
 });
 
 function stateOf({ enabled, tainted, behind }: HubItem): string {
   if (!enabled) return 'not installed';
   return tainted ? 'changed manually' : behind ? 'newer version available' : 'installed';
 }
+
+/** Whether a newer version of a manually changed item exists is unknown. */
+const upToDateText = (items: readonly HubItem[]) =>
+  `All installed items ${items.some(({ tainted }) => tainted) ? 'that were not changed manually ' : ''}are up to date.`;
 
 const itemsOf = (crowdsec: Crowdsec, signal: AbortSignal) => hubItems(crowdsec, { all: false }, signal);
 
@@ -52,7 +54,7 @@ export const collectionsInstall = onPrevention(async (prevention, session, input
   const known = items.filter(({ kind }) => kind === 'collections');
   const offered = known.filter(({ enabled }) => !enabled);
   const name = await unlessCancelled(session, 'Nothing was installed.', () =>
-    collectionOf(session, input, offered, 'Collection to install'),
+    collectionOf(session, input, offered, ['Collection to install', 'Every collection of the hub index is installed.']),
   );
   if (known.length > 0 && !known.some((item) => item.name === name)) {
     throw new Fault(
@@ -71,7 +73,7 @@ export const collectionsInstall = onPrevention(async (prevention, session, input
   if (was && !isOld && !(await reloadIsDue(prevention, items, session.signal)))
     return { message: `${name} is already installed.`, data: { name, reloaded: false } };
   const outcome = await reloadedOutcome(session, input, context, prevention, `Installed ${name}.`, { name });
-  const kept = container ? ` To keep the collection in new containers, also add it to COLLECTIONS: quarterdeck edit ${container.name}` : '';
+  const kept = container ? ` For new deployments, also add it to COLLECTIONS: quarterdeck edit ${container.name}` : '';
   return { ...outcome, message: `${outcome.message}${kept}` };
 });
 
@@ -79,7 +81,7 @@ export const collectionsRemove = onPrevention(async (prevention, session, input,
   const { crowdsec } = prevention;
   const installed = (await itemsOf(crowdsec, session.signal)).filter(({ kind }) => kind === 'collections');
   const name = await unlessCancelled(session, 'Nothing was removed.', () =>
-    collectionOf(session, input, installed, 'Collection to remove'),
+    collectionOf(session, input, installed, ['Collection to remove', 'No collections are installed.']),
   );
   const isOld = await isNotStartedSince(session, prevention);
   const removed = () => reloadedOutcome(session, input, context, prevention, `Removed ${name}.`, { name });
@@ -109,15 +111,14 @@ async function collectionOf(
   session: Session,
   input: FlowInput,
   offered: readonly { name: string; description: string }[],
-  label: string,
+  [label, none]: readonly [label: string, none: string],
 ): Promise<string> {
   const given = input.words[0] ?? notedName(session);
   if (given !== undefined) {
     if (/^[A-Za-z0-9][\w.-]*(?:\/[\w.-]+)?$/.test(given)) return given;
     throw new Fault('usage.collection', `Invalid collection name "${cleanLine(given)}".`, 'For example: crowdsecurity/caddy');
   }
-  if (offered.length === 0)
-    throw new Fault('usage.collection', 'No collections are available.', 'Update the index first: quarterdeck hub update');
+  if (offered.length === 0) throw new Fault('usage.collection', none, 'To list all collections: quarterdeck collections list --all');
   return session.ask.choice({
     id: 'name',
     label,
@@ -137,31 +138,33 @@ const kindsAndNames = (items: readonly HubItem[]) => items.map(({ kind, name }) 
 export const hubUpdate = onPrevention(async (prevention, session) => {
   await updateIndex(session, prevention);
   if (session.dryRun) return { message: 'Dry run: the hub index was not updated.' };
-  const behind = (await itemsOf(prevention.crowdsec, session.signal)).filter((item) => item.behind);
-  const newer = behind.length === 0 ? 'All installed items are up to date.' : `To upgrade ${namesOf(behind)}: quarterdeck hub upgrade`;
+  const items = await itemsOf(prevention.crowdsec, session.signal);
+  const behind = items.filter((item) => item.behind);
+  const newer = behind.length === 0 ? upToDateText(items) : `To upgrade ${namesOf(behind)}: quarterdeck hub upgrade`;
   return { message: `Updated the hub index. ${newer}`, data: { behind: kindsAndNames(behind) } };
 });
 
 export const hubUpgrade = onPrevention(async (prevention, session, input, context) => {
-  const { crowdsec } = prevention;
+  const { crowdsec, container } = prevention;
   await updateIndex(session, prevention);
   const before = await itemsOf(crowdsec, session.signal);
   const behind = before.filter((item) => item.behind);
   for (const { kind, name } of before.filter((item) => item.tainted))
     session.show({
       kind: 'text',
-      text: `Skipped ${name} (${kind}), because it was changed manually. To restore the hub version: cscli ${kind} upgrade --force ${name}`,
+      text: `Skipped ${name} (${kind}), because it was changed manually. To restore the hub version: ${container ? `quarterdeck exec ${container.name} -- ` : ''}cscli ${kind} upgrade --force ${name}`,
     });
   const isOld = !session.dryRun && (await isNotStartedSince(session, prevention));
   const none = { upgraded: [], left: [] };
   if (behind.length === 0) {
-    const message = 'All installed items are up to date.';
-    const due = isOld || (!session.dryRun && (await reloadIsDue(prevention, before, session.signal)));
+    if (session.dryRun) return { message: 'Dry run: the hub index was not updated, and by its current state nothing would be upgraded.' };
+    const message = upToDateText(before);
+    const due = isOld || (await reloadIsDue(prevention, before, session.signal));
     return due ? reloadedOutcome(session, input, context, prevention, message, none) : { message, data: { ...none, reloaded: false } };
   }
   const plan = await upgradePlan(crowdsec, session.signal);
   session.show({ kind: 'text', text: (plan ?? behind.map(({ kind, name }) => `${kind}: ${name}`)).join('\n') });
-  const left = 'Nothing was upgraded. The hub index was updated.';
+  const left = `Nothing was upgraded. The hub index was ${session.dryRun ? 'not ' : ''}updated.`;
   const go = await choiceOr(session, left, {
     id: 'upgrade',
     label: `Upgrade ${countText(behind.length, 'item')}`,

@@ -54,11 +54,13 @@ export function lockOutReason(target: BanTarget, guards: readonly Guarded[]): st
 
 export function refuseLockOut(target: BanTarget, guards: readonly Guarded[]): void {
   const reason = lockOutReason(target, guards);
-  if (reason === undefined) return;
+  if (reason === undefined || target.scope === 'Country') return;
+  // No part of a guarded network can be banned.
+  const isWhole = guards.some((guard) => !guard.maybe && isWithin(target.span, guard.span));
   throw new Fault(
     'refused.lockOut',
     `The ban was refused, because it could lock you out: ${reason}`,
-    `${target.scope === 'Ip' ? '' : 'Ban a smaller range. '}To ban ${target.shown} anyway, use cscli on the host, and keep another way to log in.`,
+    `${isWhole ? '' : 'Ban a smaller range. '}To ban ${target.shown} anyway, use cscli on the host, and keep another way to log in.`,
   );
 }
 

@@ -138,7 +138,7 @@ export function oneNamed<T extends { name: string; description?: string }>(
     whenNone: {
       allowlist: 'Create an allowlist: quarterdeck allowlists create NAME',
       bouncer: 'Register a bouncer: quarterdeck bouncers add NAME',
-      machine: 'Register a machine: cscli machines add NAME',
+      machine: 'Register a machine. On that machine, run: cscli lapi register --url URL',
     }[noun],
   });
 }

@@ -99,7 +99,9 @@ async function inContainer(context: FlowContext, component: ComponentView, looki
 async function onHost(context: FlowContext, engineName: string, looking: Looking): Promise<Prevention> {
   const host = context.hostOf(engineName);
   const { signal } = looking;
-  const search = () => unlessFault(signal, host.exec(['sh', '-c', 'command -v cscli'], { signal, limitMs: lookLimitMs }));
+  const exec = () => host.exec(['sh', '-c', 'command -v cscli'], { signal, limitMs: lookLimitMs });
+  // This machine may have no shell. That a remote host cannot be searched does not mean that it has none.
+  const search = () => (host.link ? exec() : unlessFault(signal, exec()));
   if (context.practice || (await search())?.exitCode !== 0) {
     const message = `${cleanLine(engineName)} has no CrowdSec, neither in a container nor on the host.`;
     throw new Fault('refused.noCrowdsec', message, 'Deploy CrowdSec: quarterdeck deploy intrusion-prevention');

@@ -22,9 +22,7 @@ export const bouncersList = onHostsThatHaveIt(async ({ crowdsec }, session) => {
   return {
     message:
       bouncers.length === 0 ? 'No bouncer is registered, so nothing enforces the decisions.' : `${countText(bouncers.length, 'bouncer')}.`,
-    data: {
-      bouncers: bouncers.map(({ lastPullMs, ...bouncer }) => ({ ...bouncer, lastPull: jsonTime(lastPullMs) })),
-    },
+    data: { bouncers: bouncers.map(({ lastPullMs, ...bouncer }) => ({ ...bouncer, lastPull: jsonTime(lastPullMs) })) },
   };
 });
 
@@ -80,7 +78,7 @@ export const bouncersAdd = onPrevention(async (prevention, session, input) => {
 export const bouncersDelete = deleteNamed<Bouncer>('bouncer', bouncersOf, (bouncer, bouncers) => [
   'The key of the bouncer stops working. The bouncer may continue to enforce current decisions, but receives no new ones.',
   ...(bouncers.every(({ name, revoked }) => name === bouncer.name || revoked)
-    ? ['This is the last bouncer, so nothing will enforce decisions.']
+    ? ['This is the last active bouncer, so nothing will enforce new decisions.']
     : []),
 ]);
 
@@ -95,9 +93,7 @@ export const machinesList = onHostsThatHaveIt(async ({ crowdsec }, session) => {
   });
   return {
     message: machines.length === 0 ? 'No machine is registered, so no attacks are reported.' : `${countText(machines.length, 'machine')}.`,
-    data: {
-      machines: machines.map(({ lastHeartbeatMs, ...machine }) => ({ ...machine, lastHeartbeat: jsonTime(lastHeartbeatMs) })),
-    },
+    data: { machines: machines.map(({ lastHeartbeatMs, ...machine }) => ({ ...machine, lastHeartbeat: jsonTime(lastHeartbeatMs) })) },
   };
 });
 

@@ -3,9 +3,7 @@ import { lazyFlows, resumable } from '../../flows/flow.ts';
 /** Time for which a key stays on the screen: it is shown only once, and a camera has to scan it. */
 export const newKeySeconds = 120;
 
-const expiration = (usual: string) => ({
-  expiration: { meaning: `validity: 12h, 30d (default: ${usual})`, value: 'DURATION' },
-});
+const expiration = (usual: string) => ({ expiration: { meaning: `validity: 12h, 30d (default: ${usual})`, value: 'DURATION' } });
 
 const change = resumable('operate');
 const removal = resumable('destroy');

@@ -30,8 +30,7 @@ export const meshAccess: Procedure = async (session, input, context) => {
   const { target, kept } = entrance;
   const before = kept === undefined ? undefined : await enterWith(target, kept, session.signal);
   const { give, renew } = input.options;
-  if (before && give !== true && renew !== true)
-    return outcomeOf(before, `This console already has access until ${dateText(before.ownKey?.expiryMs)}.`);
+  if (before && give !== true && renew !== true) return outcomeOf(before, 'This console already has access');
   if (session.dryRun) {
     const what = give === true ? 'prompt for an API key' : 'create an API key in the container';
     return dryRunOf(session, `${what}, test it, and store it in ${entrance.vault.where}.`, 'nothing was created.');
@@ -51,7 +50,7 @@ export const meshAccess: Procedure = async (session, input, context) => {
     const done = async () => isPast((await oldKeyOf(session, access, old.id))?.expiryMs, Date.now());
     await dropApiKey(session, access, old, { id: 'expire-old', why: 'the previous key of this console', done });
   }
-  return outcomeOf(access, `This console has access until ${dateText(access.ownKey?.expiryMs)}.`);
+  return outcomeOf(access, 'This console has access');
 };
 
 async function oldKeyOf(session: Session, { client }: MeshAccess, id: string | undefined): Promise<MeshApiKey | undefined> {
@@ -59,8 +58,9 @@ async function oldKeyOf(session: Session, { client }: MeshAccess, id: string | u
   return (await client.apiKeys(session.signal)).find((one) => one.id === id);
 }
 
-function outcomeOf({ target, ownKey }: MeshAccess, message: string): FlowOutcome {
+function outcomeOf({ target, ownKey }: MeshAccess, what: string): FlowOutcome {
   const expiresAt = jsonTime(ownKey?.expiryMs);
+  const message = `${what}${ownKey?.expiryMs === undefined ? '' : ` until ${dateText(ownKey.expiryMs)}`}.`;
   return { message, data: { component: target.component.id, version: target.version.shown, apiKey: ownKey?.prefix ?? null, expiresAt } };
 }
 
@@ -164,8 +164,5 @@ async function expire(session: Session, access: MeshAccess, written: string | un
       (await client.apiKeys(session.signal)).some((one) => one.id === key.id && apiKeyStatus(one, Date.now()) === 'expired'),
     run: (grant) => client.expireApiKey(grant, key),
   });
-  return {
-    message: session.dryRun ? 'Dry run: the key was not changed.' : `Expired the API key ${key.prefix}.`,
-    data: { id: key.id },
-  };
+  return { message: session.dryRun ? 'Dry run: the key was not changed.' : `Expired the API key ${key.prefix}.`, data: { id: key.id } };
 }

@@ -99,9 +99,10 @@ async function earlierKey(session: Session, context: FlowContext, access: MeshAc
 async function wishOf(session: Session, input: FlowInput, access: MeshAccess) {
   const { client } = access;
   let users = await client.users(session.signal);
-  if (users.length === 0) {
+  const isTagged = optionOf(input, 'user') === nobody && client.version.minor >= tagsAloneSince;
+  if (users.length === 0 && !isTagged) {
     if (!session.attended || session.dryRun) {
-      const message = 'The control server has no users yet, and a key requires a user.';
+      const message = 'The control server has no users yet.';
       throw new Fault('usage.user', message, `Create the first user: quarterdeck mesh user ${access.target.component.id} create NAME`);
     }
     await createUser(session, access, { label: 'Name of the first user' });
@@ -149,7 +150,7 @@ function formOf(input: FlowInput, { client }: MeshAccess, users: readonly MeshUs
         // The owner of the node must not be guessed.
         value: text('user', choices.length === 1 ? (choices[0]?.value ?? '') : ''),
         choices: [...choices, ...(withoutUser ? [{ value: nobody, label: 'none', detail: 'the node belongs to its tags' }] : [])],
-        help: 'User that owns the nodes that join with the key. For servers, use tags instead of a user.',
+        help: `User that owns the nodes that join with the key.${withoutUser ? ' For servers, use tags instead of a user.' : ''}`,
       },
       {
         ...common,
@@ -220,10 +221,7 @@ async function showOnce(
 ): Promise<boolean> {
   if (!session.attended && options.plain !== true) return false;
   if (server !== undefined && namesLoopback(server) && options.plain !== true)
-    showNote(
-      session,
-      `Nodes would connect to ${server}, which is reachable only on this machine. Set server_url to the https address first.`,
-    );
+    showNote(session, `Nodes would connect to ${server}, which is the node itself. Set server_url to the https address first.`);
   const line = `tailscale up --login-server ${server ?? 'https://ADDRESS-OF-THE-CONTROL-SERVER'} --auth-key ${secret}`;
   try {
     session.show({

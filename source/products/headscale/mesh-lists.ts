@@ -62,7 +62,7 @@ export const meshUsers = onMesh(async ({ client, target }, session) => {
     'FULL NAME': ({ user }) => user.displayName,
     EMAIL: ({ user }) => user.email,
     FROM: ({ user }) => user.provider,
-    CREATED: ({ user }) => dateText(user.createdMs),
+    CREATED: ({ user }) => (user.createdMs === undefined ? '' : dateText(user.createdMs)),
     ID: ({ user }) => user.id,
   };
   showList(session, reported, columns, { title: `Users of ${target.component.id}`, right: ['NODES', 'VALID KEYS', 'ID'] });

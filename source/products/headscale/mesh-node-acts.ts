@@ -136,7 +136,7 @@ export async function tagNode(step: NodeStep): Promise<string> {
   const known = policy ? tagsDefined(policy.text) : [];
   const check = (text: string) => {
     const tags = tagsOf(text);
-    if (tags.length === 0) return 'A tag is required, because a tagged node must keep at least one.';
+    if (tags.length === 0) return 'Enter at least one tag. Tags of a node cannot all be removed.';
     const strange = tags.find((tag) => !known.includes(tag));
     return (
       tags.map(tagProblem).find(Boolean) ?? (strange !== undefined ? `The policy does not list ${strange} under tagOwners.` : undefined)
@@ -209,7 +209,7 @@ export async function routeNode(step: NodeStep): Promise<string> {
   });
   const everywhere = wanted.some((route) => exitRoutes.includes(route)) ? ['everywhere'] : [];
   const led = [...wanted.filter((route) => !exitRoutes.includes(route)), ...everywhere];
-  return led.length === 0 ? `${node.name} has no approved routes.` : `${node.name} routes to ${led.join(', ')}.`;
+  return led.length === 0 ? `${node.name} has no approved routes.` : `Approved for ${node.name}: routes to ${led.join(', ')}.`;
 }
 
 export async function deleteNode(step: NodeStep): Promise<string> {
@@ -239,7 +239,7 @@ function routesWritten(written: string, offered: readonly string[], name: string
   const strange = wanted.find((route) => route !== 'exit' && !ipaddr.isValidCIDR(route));
   if (strange !== undefined) {
     const message = `Unknown route "${cleanLine(strange)}".`;
-    throw new Fault('usage.route', message, `${name} advertises ${offered.join(', ')}. You can also use all, none or exit.`);
+    throw new Fault('usage.route', message, `Routes of ${name}: ${offered.join(', ') || 'none'}. You can also use all, none or exit.`);
   }
   return wanted;
 }

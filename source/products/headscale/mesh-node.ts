@@ -30,18 +30,8 @@ const actions: readonly NodeAction[] = [
     does: routeNode,
   },
   { id: 'tags', label: 'Set tags', detail: ({ tags }) => tags.join(' '), does: tagNode },
-  {
-    id: 'expires',
-    label: 'Set login expiry',
-    detail: ({ expiryMs }) => untilText(expiryMs, Date.now()),
-    does: setExpiry,
-  },
-  {
-    id: 'keep',
-    label: 'Never expire',
-    offered: ({ expiryMs }, minor) => expiryMs !== undefined && minor >= 29,
-    does: keepNode,
-  },
+  { id: 'expires', label: 'Set login expiry', detail: ({ expiryMs }) => untilText(expiryMs, Date.now()), does: setExpiry },
+  { id: 'keep', label: 'Never expire', offered: ({ expiryMs }, minor) => expiryMs !== undefined && minor >= 29, does: keepNode },
   { id: 'rename', label: 'Rename', does: renameNode },
   {
     id: 'expire',
@@ -87,6 +77,7 @@ async function goThrough(session: Session, access: MeshAccess, first: string | u
   let last: string | undefined;
   for (let time = 1; ; time++) {
     const nodes = await client.nodes(session.signal);
+    if (nodes.length === 0 && done.length > 0) return ended(done);
     if (nodes.length === 0)
       return { message: `The mesh has no nodes yet. To create a key for the first node: quarterdeck key ${target.component.id}` };
     const step = time === 1 ? '' : `-${time}`;
@@ -202,7 +193,7 @@ function namedAction({ target, client }: MeshAccess, written: string, node: Mesh
   if (action.id === 'keep' && client.version.minor < 29) {
     throw new Fault(
       'refused.version',
-      'Nodes that never expire require Headscale 0.29 or later.',
+      'Disabling the expiry of a node requires Headscale 0.29 or later.',
       `Set a distant expiry instead: quarterdeck mesh node ${target.component.id} ${node.name} expires 3650d`,
     );
   }

@@ -58,10 +58,7 @@ export const meshPolicy = onMesh(async (access, session) => {
   const errors = findings.filter(({ level }) => level === 'error').length;
   const said =
     findings.length === 0 ? 'no problems found' : errors > 0 ? countText(errors, 'error') : countText(findings.length, 'warning');
-  return {
-    message: `Current policy: ${said}.`,
-    data: { policy: policy.text, updatedAt: jsonTime(policy.updatedMs), findings },
-  };
+  return { message: `Current policy: ${said}.`, data: { policy: policy.text, updatedAt: jsonTime(policy.updatedMs), findings } };
 });
 
 export const meshEditPolicy = onMesh(async (access, session, input) => {
@@ -93,7 +90,7 @@ async function rounds(session: Session, input: FlowInput, access: MeshAccess, be
     if (text === before) return { message: 'The policy was not changed, because the new text is the same.', data: { changed: false } };
     const judgement = await judge(session, access, text);
     const warnings = await connectionFindings(access, text);
-    const review = reviewOf({ before, text, judgement, warnings, isPiped: input.stdin !== undefined, minor: client.version.minor });
+    const review = reviewOf({ before, text, judgement, warnings, isPiped: input.stdin !== undefined });
     const choice = await session.review({ id: `policy-${round}`, ...review });
     if (session.dryRun) return { message: 'Dry run: the policy was not changed.', data: { changed: false, findings: judgement.findings } };
     if (choice === 'edit') continue;
@@ -149,13 +146,12 @@ interface Reviewed {
   judgement: PolicyJudgement;
   warnings: Review['findings'];
   isPiped: boolean;
-  minor: number;
 }
 
-function reviewOf({ before, text, judgement, warnings, isPiped, minor }: Reviewed): Omit<Review, 'id'> {
+function reviewOf({ before, text, judgement, warnings, isPiped }: Reviewed): Omit<Review, 'id'> {
   const findings = [...judgement.findings.map(findingOf), ...warnings];
   const mistakes = findings.filter(({ level }) => level === 'blocking').length;
-  const unasked = { text: `Headscale 0.${minor} checks the policy only when it is set.` };
+  const unasked = { text: 'This server checks the policy only when it is set.' };
   const change = changeText(before, text);
   return {
     title: before === undefined ? 'Set the first mesh policy' : 'Change the mesh policy',
@@ -189,9 +185,6 @@ function changeText(before: string | undefined, after: string): string {
 }
 
 function overtaken(id: string): Fault {
-  return new Fault(
-    'refused.overtaken',
-    'The policy was changed while you were editing, so your version was not set.',
-    `Review the current policy, then edit again: quarterdeck mesh policy ${id}`,
-  );
+  const message = 'The policy was changed while you were editing, so your version was not set.';
+  return new Fault('refused.overtaken', message, `Review the current policy, then edit again: quarterdeck mesh policy ${id}`);
 }

@@ -43,7 +43,7 @@ export const meshUser = onMesh((access, session, input) => {
   });
 });
 
-export async function chosenUser(session: Session, { client }: MeshAccess, written: string | undefined): Promise<MeshUser> {
+export async function chosenUser(session: Session, { client, target }: MeshAccess, written: string | undefined): Promise<MeshUser> {
   const users = await client.users(session.signal);
   const choices = users.map((user) => ({
     value: keyOf(users, user),
@@ -51,7 +51,7 @@ export async function chosenUser(session: Session, { client }: MeshAccess, writt
     ...(user.displayName !== '' && { detail: user.displayName }),
   }));
   const wanted = written ?? (await session.ask.choice({ id: 'user', label: 'User', choices }));
-  const words = { noun: 'user', none: 'No users yet.' } as const;
+  const words = { noun: 'user', none: `Create a user: quarterdeck mesh user ${target.component.id} create NAME` } as const;
   return itemNamed(users, wanted, words, ({ name }) => [`${name}@`]);
 }
 
@@ -141,7 +141,7 @@ async function deleteUser(session: Session, access: MeshAccess, user: MeshUser):
     title: `Delete the user ${user.name}`,
     request: `DELETE /api/v1/user/${user.id}`,
     consequences: [
-      `The user ${user.name} is deleted and can no longer log in.`,
+      `The user ${user.name} is deleted. ${user.provider === 'oidc' ? 'The next login with the identity provider creates it again.' : 'Nodes can no longer be registered for it.'}`,
       open.length > 0 ? `${countText(open.length, 'valid pre-auth key')} will be deleted too.` : 'The user has no valid pre-auth keys.',
     ],
     done: async () => !(await client.users(session.signal)).some(({ id }) => id === user.id),

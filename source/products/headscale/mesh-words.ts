@@ -60,7 +60,7 @@ export function expirationProblem(text: string): string | undefined {
   const seconds = parseDuration(text);
   if (seconds === undefined) return durationProblem(text);
   if (seconds < 60) return 'Enter at least one minute, such as 12h or 30d.';
-  return seconds > tenYearsSeconds ? 'Use at most ten years, because a lost key would stay valid.' : undefined;
+  return seconds > tenYearsSeconds ? 'Use at most ten years.' : undefined;
 }
 
 export function expirationOf({ options }: FlowInput, usual: string): number {

@@ -139,7 +139,7 @@ describe('issuing a certificate', () => {
   test('gone on with, or asked again soon: what is there is not made anew', async () => {
     const before = readFileSync(join(engineName(), 'nas.lan.crt'), 'utf8');
     const { message } = await issue(['nas.lan', '192.168.1.10']);
-    expect(message).toMatch(/already exists and is valid for these names/);
+    expect(message).toMatch(/already covers these names, and need not be renewed yet/);
     expect(readFileSync(join(engineName(), 'nas.lan.crt'), 'utf8')).toBe(before);
   });
 
@@ -175,6 +175,18 @@ describe('issuing a certificate', () => {
     expect(existsSync(join(engineName(), 'long.lan.crt'))).toBe(false);
   });
 
+  test.each([
+    [127, '', 'The host has no openssl'],
+    [1, "genpkey: Can't open key\nmore\n", "genpkey: Can't open key."],
+    [1, '', 'openssl exited with code 1.'],
+  ])('a request that was not created (%s, %j) is told with its reason', async (exitCode, stderr, why) => {
+    const own = fixture.host;
+    if (!own) throw new Error('no host');
+    fixture.host = { ...own, run: async () => ({ exitCode, stdout: new Uint8Array(), stderr: Buffer.from(stderr), cut: false }) };
+    await expect(issue(['new.lan'])).rejects.toMatchObject({ code: 'failed.key', message: expect.stringContaining(why) });
+    fixture.host = own;
+  });
+
   test('a provisioner whose password is not that of the keys is told, with what to do', async () => {
     writeFileSync(join(folder, 'other-password'), '');
     try {
@@ -208,6 +220,10 @@ describe('inspecting a certificate', () => {
     expect(data).toMatchObject({
       items: [{ evidence: 'nas.lan, 192.168.1.10' }, { state: 'ok' }, { evidence: 'Home Intermediate CA, Home Root CA' }, { state: 'ok' }],
     });
+  });
+
+  test('the root of the authority, which names no hosts', async () => {
+    expect((await inspect(join(folder, 'root.crt'))).message).toBe(`The certificate for Home Root CA is valid and was issued by ${id}.`);
   });
 
   test('one that signed itself is refused, with the reason', async () => {

@@ -26,7 +26,7 @@ const keyLimitMs = 30_000;
 /** Creates the key where it is used, readable only by its owner, unless it exists; prints the request. */
 const requestScript = `set -e
 umask 077
-[ -s "$0" ] || openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out "$0" 2>/dev/null
+[ -s "$0" ] || openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out "$0"
 exec openssl req -new -key "$0" -subj "/CN=$1" -addext "subjectAltName=$2"`;
 
 export const caIssue: Procedure = async (session, input, context) => {
@@ -50,16 +50,19 @@ export const caIssue: Procedure = async (session, input, context) => {
       const [certificate] = await certificatesIn(pem);
       if (!certificate) throw new Fault('failed.authority', 'The response is not a certificate.', `Check the log of ${id}.`);
       const wrong = wrongText(checkCertificate(certificate, { authorities: roots, chain: [...chain, ...(await certificatesIn(pem))] }));
-      if (wrong !== '') throw new Fault('failed.authority', `The issued certificate is not valid: ${wrong}.`, 'Only the key was written.');
+      if (wrong !== '') throw new Fault('failed.authority', `The issued certificate is not valid: ${wrong}.`, 'It was not written.');
       await host.files.write(grant, file, Buffer.from(pem), { mode: 0o644 });
       return certificate.validTo;
     },
   });
   if (session.dryRun) return { message: 'Dry run: no certificate was created.' };
   if (made === undefined)
-    return { message: `${file} already exists and is valid for these names.`, data: { certificate: file, key: keyFile, names } };
+    return {
+      message: `${file} already covers these names, and need not be renewed yet.`,
+      data: { certificate: file, key: keyFile, names },
+    };
   return {
-    message: `Issued a certificate for ${first}, valid until ${cleanLine(made)}: ${file}, key ${keyFile}. To renew the certificate, run the same command before that date.`,
+    message: `Issued a certificate for ${first}, valid until ${cleanLine(made)}: ${file}, key ${keyFile}. To renew the certificate, run the same command before that date; in the first third of its validity, that changes nothing.`,
     data: { certificate: file, key: keyFile, names, until: made },
   };
 };
@@ -76,14 +79,11 @@ async function requestFor(grant: Grant, host: Host, keyFile: string, names: read
     limitMs: keyLimitMs,
   });
   if (exitCode === 0) return new TextDecoder().decode(stdout);
-  const words = cleanLine(new TextDecoder().decode(stderr).trim().split('\n').at(-1) ?? '');
-  throw new Fault(
-    'failed.key',
-    /not found/.test(words)
-      ? 'The host has no openssl, which is required to create the key.'
-      : `The key ${keyFile} was not created: ${words.replace(/\.$/, '')}.`,
-    /not found/.test(words) ? 'Install openssl on the host.' : 'Check the permissions of the folder.',
-  );
+  if (exitCode === 127)
+    throw new Fault('failed.key', 'The host has no openssl, which is required to create the key.', 'Install openssl on the host.');
+  const [line = ''] = new TextDecoder().decode(stderr).trim().split('\n');
+  const words = cleanLine(line).replace(/\.$/, '') || `openssl exited with code ${exitCode}`;
+  throw new Fault('failed.key', `No certificate request for ${keyFile}: ${words}.`, 'Check the key and the permissions of its folder.');
 }
 
 /** Reports whether a certificate for all these names exists that has most of its lifetime left; it is not created again. */

@@ -19,7 +19,7 @@ export const firstAdmin: Procedure = async (session, input, context) => {
   if (!task) return { message: `${id}: the setup task "${withPage[0]?.title ?? ''}" is done.`, data: { done: true } };
   const address = `${component.url?.replace(/\/$/, '') ?? ''}${task.page ?? ''}`;
   const stays = {
-    message: `Still to do at ${cleanLine(address)}: ${task.title.replace(/\.$/, '')}.`,
+    message: `Still to do${component.url === undefined ? '' : ` at ${cleanLine(address)}`}: ${task.title.replace(/\.$/, '')}.`,
     remedy: `To resume: quarterdeck first-admin ${id}`,
   };
   const asks = task.by === 'hand' && session.attended;

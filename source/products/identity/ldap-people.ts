@@ -20,6 +20,7 @@ import { countText } from '../../text/quantities.ts';
 import { Directory, type NewPerson } from './client/directory.ts';
 
 const passwordVariable = 'LLDAP_LDAP_USER_PASS';
+const addingStep = 'adding';
 
 export const ldapUsers: Procedure = async (session, input, context) => {
   const { id, directory, base } = await unlessCancelled(session, 'Not logged in; no users were listed.', () =>
@@ -48,6 +49,14 @@ export const ldapAdd: Procedure = async (session, input, context) => {
     const password = await unlessCancelled(session, left, () =>
       promptNewPassword(session, `Password of ${person.uid}`, `Sends LDAP add ${dn}, then password modify (RFC 3062).`),
     );
+    // An existing user keeps the password, unless an interrupted run of this command added the user.
+    if (
+      !session.noted(addingStep).includes(dn) &&
+      (await directory.has(dn)) &&
+      !(await opens(endpoint, dn, password.value, session.signal))
+    )
+      throw new Fault('usage.user', `User ${person.uid} already exists in ${id} with another password.`, 'Use another name.');
+    await session.note(addingStep, dn);
     await session.act({
       id: `add ${person.uid}`,
       right: 'operate',
@@ -63,11 +72,8 @@ export const ldapAdd: Procedure = async (session, input, context) => {
       run: (grant) => directory.setPassword(grant, dn, password.value),
     });
     if (!(await opens(endpoint, dn, password.value, session.signal))) {
-      throw new Fault(
-        'failed.directory',
-        `${person.uid} was added to ${id}, but cannot log in with the password that was set.`,
-        'Check the log of the directory, and set another password.',
-      );
+      const message = `${person.uid} was added to ${id}, but cannot log in with the password that was set.`;
+      throw new Fault('failed.directory', message, 'Check the log of the directory, and set another password.');
     }
     await showGenerated(session, person.uid, password);
     return { message: `Added ${person.uid} to ${id}, and verified the login.`, data: { dn } };
@@ -126,7 +132,7 @@ async function askBindPassword(
   const typed = await session.ask.secret({
     id: 'bind-password',
     label: `Password of ${cleanLine(dn)}`,
-    help: name === undefined ? 'Password of this user.' : 'Leave empty to use the stored password. To log in as another user, pass --bind.',
+    help: name === undefined ? 'Password of this user.' : 'Leave empty to use the stored password. To use another user, pass its DN.',
     check: (text) => (text === '' && name === undefined ? 'Enter the password, or cancel.' : undefined),
   });
   if (typed !== '' || name === undefined) return { password: typed, isKept: false };

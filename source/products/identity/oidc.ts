@@ -35,8 +35,11 @@ export const oidcCheck: Procedure = async (session, input, context) => {
   const odd = items.filter(({ state }) => state === 'warning');
   const data = { path, issuer: document['issuer'], items };
   if (wrong !== '') {
-    const remedy = 'Check that the public URL of the component is set, and that the reverse proxy passes X-Forwarded-Proto.';
-    throw new Fault('failed.discovery', `Clients will reject ${component.id}: ${wrong}.`, remedy);
+    const isAddress = items.some(({ id, state }) => state === 'blocked' && (id === 'issuer' || id === 'endpoints'));
+    const remedy = isAddress
+      ? 'Check that the public URL of the component is set, and that the reverse proxy passes X-Forwarded-Proto.'
+      : 'Correct this in the settings of the provider.';
+    throw new Fault('failed.discovery', `${component.id} fails the OIDC check: ${wrong}.`, remedy);
   }
   return {
     message:
@@ -76,12 +79,10 @@ async function readBehindProxy(endpoint: HttpEndpoint, path: string, site: URL |
   const forwarded = site && { host: site.host, 'x-forwarded-host': site.host, 'x-forwarded-proto': 'https', 'x-forwarded-port': '443' };
   const http = new HttpClient(endpoint, { secrets: undefined });
   const { status, json } = await http.send({ method: 'GET', path, headers: { accept: 'application/json', ...forwarded } }, signal);
-  if (status === 404)
-    throw new Fault(
-      'failed.discovery',
-      `No discovery document found at ${cleanLine(path)}.`,
-      'Check the name of the realm or application.',
-    );
+  if (status === 404) {
+    const message = `${endpoint.shown} has nothing at ${cleanLine(path)} (status 404).`;
+    throw new Fault('failed.discovery', message, 'Check the name of the realm or application, or the jwks_uri of the discovery document.');
+  }
   const document = objectOf(json);
   if (status === 200 && document) return document;
   throw new Fault(
@@ -93,11 +94,8 @@ async function readBehindProxy(endpoint: HttpEndpoint, path: string, site: URL |
 
 export const tokenInspect: Procedure = async (session, input, context) => {
   if (input.words.length > 0) {
-    throw new Fault(
-      'usage.token',
-      'A token must not be passed on the command line, where other users of this machine can read it.',
-      'Enter the token when prompted, or pipe {"token": "..."} to --answers -.',
-    );
+    const message = 'A token must not be passed on the command line, where other users of this machine can read it.';
+    throw new Fault('usage.token', message, 'Enter the token when prompted, or pipe {"token": "..."} to --answers -.');
   }
   const typed = await unlessCancelled(session, 'No token was checked.', () =>
     session.ask.secret({

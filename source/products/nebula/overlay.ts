@@ -12,6 +12,7 @@ import { localFiles } from '../../hosts/local-files.ts';
 import { durationProblem, parseDuration } from '../../session/answer-checks.ts';
 import type { Session } from '../../session/session.ts';
 import { cleanLine } from '../../text/clean.ts';
+import { quotedWord } from '../../text/quoted-word.ts';
 import { wordsOf } from '../../text/words.ts';
 import type { OverlayMesh } from './client/overlay-book.ts';
 import { createCa, inspectCertificates, type NodeRequest, type OverlayCertificate, signNode } from './client/overlay-certificates.ts';
@@ -39,7 +40,7 @@ export const overlayCa: Procedure = async (session, input, context) => {
   const signed = await session.act({
     id: 'authority',
     right: 'operate',
-    request: `nebula-cert ca -name ${name} -duration ${seconds}s; store the key as ${input.engineName}/${component}/CA_KEY`,
+    request: `nebula-cert ca -name ${quotedWord(name)} -duration ${seconds}s; store the key as ${input.engineName}/${component}/CA_KEY`,
     target: { host: input.engineName, component },
     done: async () => (await book.read()) !== undefined,
     run: async (grant) => {
@@ -79,22 +80,22 @@ export const overlaySign: Procedure = async (session, input, context) => {
   const vault = await context.vault(session);
   const keyName = secretName(input.engineName, component, 'CA_KEY');
   const authorityKey = session.dryRun ? '' : await vault.read(keyName, session.signal);
-  if (authorityKey === undefined)
-    throw new Fault(
-      'failed.overlay',
-      `The private key of the CA is not in the secret store (${keyName}).`,
-      'Import the key from an export: quarterdeck secrets import',
-    );
+  if (authorityKey === undefined) {
+    const message = `The private key of the CA is not in the secret store (${keyName}).`;
+    throw new Fault('failed.overlay', message, 'Import the key from an export: quarterdeck secrets import');
+  }
   session.hide(authorityKey);
   const nodeKeyName = secretName(input.engineName, component, `KEY_${wanted.name}`);
   const [begun = new Date(nowMs).toISOString()] = session.noted('begun');
   if (session.noted('begun').length === 0) await session.note('begun', begun);
   const signedNow = async () => (await meshOf(book)).nodes.find(({ name, signedAt }) => name === wanted.name && signedAt >= begun);
+  const lists = (['groups', 'subnets'] as const).map((flag) => (wanted[flag].length > 0 ? ` -${flag} ${wanted[flag].join(',')}` : ''));
+  const duration = wanted.seconds === undefined ? '' : ` -duration ${wanted.seconds}s`;
   const signed = await session.act({
     id: 'sign',
     right: 'reveal',
     request: [
-      `nebula-cert sign -name ${wanted.name} -ip ${wanted.network}${wanted.groups.length > 0 ? ` -groups ${wanted.groups.join(',')}` : ''}; store the key as ${nodeKeyName}`,
+      `nebula-cert sign -name ${quotedWord(wanted.name)} -ip ${wanted.network}${lists.join('')}${duration}; store the key as ${nodeKeyName}`,
       out === undefined ? '' : `write ca.crt, ${wanted.name}.crt and ${wanted.name}.key into ${cleanLine(out)}`,
       installed === undefined ? '' : `write ca.crt, host.crt and host.key into ${cleanLine(installed.folder)}`,
     ]
@@ -224,12 +225,10 @@ async function nodeOf(session: Session, input: FlowInput, mesh: OverlayMesh): Pr
   for (const one of subnets)
     throwIf('--subnets', one.includes('/') && isNetwork(one) ? undefined : `Use networks such as 10.2.0.0/24, not "${cleanLine(one)}".`);
   const seconds = forOption(input);
-  if (seconds !== undefined && Date.now() + seconds * 1000 > mesh.authority.untilMs)
-    throw new Fault(
-      'usage.duration',
-      `The certificate cannot be valid longer than the CA, which expires on ${dayText(mesh.authority.untilMs)}.`,
-      'Omit --for to use the validity of the CA.',
-    );
+  if (seconds !== undefined && Date.now() + seconds * 1000 > mesh.authority.untilMs) {
+    const message = `The certificate cannot be valid longer than the CA, which expires on ${dayText(mesh.authority.untilMs)}.`;
+    throw new Fault('usage.duration', message, 'Omit --for to use the validity of the CA.');
+  }
   return { name, network: network.trim(), groups, subnets, seconds };
 }
 
@@ -253,7 +252,7 @@ async function wordOr(
   const [given] = wordsUpTo(1, { words }, { takes: 'Specify one name at a time', remedy: 'Quote a name that contains spaces.' });
   const check = (text: string) =>
     /^[\p{L}\p{N}][\p{L}\p{N} ._-]{0,59}$/u.test(text.trim()) ? undefined : 'Enter 1 to 60 letters, digits, spaces or . _ -';
-  return argumentOrPrompt(session, { ...question, check, given, code: 'usage.overlay', remedy: 'See: quarterdeck overlay sign --help' });
+  return argumentOrPrompt(session, { ...question, check, given, code: 'usage.overlay', remedy: 'For the accepted values, add --help.' });
 }
 
 async function groupsOf(session: Session, input: FlowInput, before: readonly string[]): Promise<readonly string[]> {
@@ -275,5 +274,5 @@ function forOption(input: FlowInput): number | undefined {
 }
 
 function throwIf(what: string, problem: string | undefined): void {
-  if (problem !== undefined) throw new Fault('usage.overlay', `${what}: ${problem}`, 'See: quarterdeck overlay sign --help');
+  if (problem !== undefined) throw new Fault('usage.overlay', `${what}: ${problem}`, 'For the accepted values, add --help.');
 }

@@ -63,7 +63,7 @@ export const objectStorageFlows = lazyFlows(about, [
     verb: 'objects check',
     title: 'Check whether a link is valid',
     summary:
-      'Shows how long a link to an object is valid and checks it with the server. Prompts for the link, or reads it from standard input with --stdin. Exits with 1 if it is not valid.',
+      'Shows how long a link to an object is valid and checks it with the server. Prompts for the link, or reads it from standard input with --stdin. Exits with 1 if it has expired, and with 4 if the server rejects it.',
     right: 'read',
     flags: { stdin: { meaning: 'read the link from standard input' } },
     load: async () => (await import('./objects-link.ts')).objectsCheck,

@@ -208,7 +208,12 @@ describe('links (R40)', () => {
   test('for another address it is signed for that one; nonsense is refused', async () => {
     await run(objectsLink, ['crate/a.txt'], { base: 'https://s3.example.org' });
     expect(linkOf()).toMatch(/^https:\/\/s3\.example\.org\/crate\/a\.txt\?X-Amz-Algorithm=/);
-    expect(await check(linkOf())).toMatchObject({ exitCode: 0 });
+    const link = linkOf();
+    expect(await check(link)).toMatchObject({ exitCode: 0 });
+    await expect(check(link.replace('s3.example.org', 'other.example.org'))).rejects.toMatchObject({
+      code: 'refused.login',
+      message: expect.stringContaining('does not accept the signature of the link'),
+    });
     await expect(run(objectsLink, ['crate/a.txt'], { base: 'https://example.org/s3' })).rejects.toMatchObject({ code: 'usage.base' });
     for (const written of ['8d', '0s', 'soon'])
       await expect(run(objectsLink, ['crate/a.txt'], { for: written })).rejects.toMatchObject({ code: 'usage.for' });

@@ -41,10 +41,7 @@ export async function openObjects(session: Session, input: FlowInput, context: F
       check: filled('secret key'),
     }));
   session.hide(secretKey);
-  return {
-    store: new ObjectStore(endpoint, { accessKey, secretKey, region: optionOf(input, 'region') ?? 'us-east-1' }),
-    component,
-  };
+  return { store: new ObjectStore(endpoint, { accessKey, secretKey, region: optionOf(input, 'region') ?? 'us-east-1' }), component };
 }
 
 const filled = (what: string) => (text: string) => (text.trim() === '' ? `The ${what} is required.` : undefined);

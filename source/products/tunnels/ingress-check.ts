@@ -58,14 +58,14 @@ async function configFile(
   const path = posix.join(await context.stackFolderOf(input.engineName, session.signal), deployedFile);
   const bytes = await context.hostOf(input.engineName).files.read(path, { signal: session.signal, limitBytes });
   if (!bytes && session.attended) {
-    const help = `No outbound tunnel is deployed on ${input.engineName}. Enter the path of a cloudflared configuration file on this machine.`;
+    const help = `No configuration of a deployed outbound tunnel was found on ${input.engineName}. Enter the path of a cloudflared configuration file on this machine.`;
     const written = await fileWord(session, undefined, { label: 'Configuration', help });
     return { ...(await readNamedFile(session, written, remedy)), addresses: words };
   }
   if (!bytes)
     throw new Fault(
       'usage.file',
-      `No outbound tunnel is deployed on this host: ${cleanLine(path)} is missing.`,
+      `No configuration of a deployed outbound tunnel was found: ${cleanLine(path)} is missing.`,
       'Pass a configuration file: quarterdeck ingress check config.yml',
     );
   return { text: new TextDecoder().decode(bytes), file: cleanLine(path), addresses: isAddress ? [word, ...addresses] : addresses };

@@ -42,11 +42,11 @@ export const clientsList = onTunnelUi(async ({ ui, component }, session) => {
 export const clientsAdd = onTunnelUi(async (open, session, input) => {
   const { ui, component, target } = open;
   const before = await ui.clients(session.signal);
-  const name = await newName(session, input, before);
+  const name = await newName(session, input, before, ui.path());
   await session.act({
     id: 'add',
     right: 'operate',
-    request: `POST /api/wireguard/client {"name": "${name}"}`,
+    request: `POST ${ui.path()} {"name": "${name}"}`,
     target,
     // An interrupted run created it: the name was free when it was recorded.
     done: async () => before.some((one) => one.name === name),
@@ -74,7 +74,7 @@ export const clientsAdd = onTunnelUi(async (open, session, input) => {
 
 export const clientsShow = onTunnelUi(async (open, session, input) => {
   const client = await chosen(session, input, await open.ui.clients(session.signal), {
-    sends: 'GET /api/wireguard/client/ID/configuration. The response contains the private key of the device.',
+    sends: `GET ${open.ui.path('ID')}/configuration. The response contains the private key of the device.`,
   });
   await reveal(session, input, open, client);
   return { message: `Configuration of ${client.name}.`, data: { component: open.component.id, client: jsonOf(client) } };
@@ -88,9 +88,9 @@ export const clientsRemove = onTunnelUi(({ ui, component, target }, session, inp
     ...device,
     verb: 'remove',
     list: () => ui.clients(session.signal),
-    choose: (clients) => chosen(session, input, clients, { sends: 'DELETE /api/wireguard/client/ID, after a confirmation.' }),
+    choose: (clients) => chosen(session, input, clients, { sends: `DELETE ${ui.path('ID')}, after a confirmation.` }),
     action: ({ id, name, address }) => ({
-      request: `DELETE /api/wireguard/client/${id}`,
+      request: `DELETE ${ui.path(id)}`,
       consequences: [
         `The keys of ${name} are deleted, so its configuration stops working.`,
         `The address ${address} may be reused for another device.`,
@@ -108,7 +108,7 @@ function setEnabled(enabled: boolean): Procedure {
     const clients = await ui.clients(session.signal);
     const client = await chosen(session, input, clients, {
       isLikely: (one) => one.enabled !== enabled,
-      sends: `POST /api/wireguard/client/ID/${enabled ? 'enable' : 'disable'}. The keys and the address of the device are kept.`,
+      sends: `POST ${ui.path('ID')}/${enabled ? 'enable' : 'disable'}. The keys and the address of the device are kept.`,
     });
     const word = enabled ? 'enabled' : 'disabled';
     if (client.enabled === enabled)
@@ -117,7 +117,7 @@ function setEnabled(enabled: boolean): Procedure {
     await session.act({
       id: enabled ? 'enable' : 'disable',
       right: 'operate',
-      request: `POST /api/wireguard/client/${client.id}/${enabled ? 'enable' : 'disable'} (${client.name})`,
+      request: `POST ${ui.path(client.id)}/${enabled ? 'enable' : 'disable'} (${client.name})`,
       target,
       done: async () => (await find(session.signal))?.enabled === enabled,
       run: (grant) => ui.setEnabled(grant, client.id, enabled),
@@ -134,7 +134,7 @@ async function reveal(session: Session, input: FlowInput, { ui, target }: OpenTu
   await session.act({
     id: 'show',
     right: 'reveal',
-    request: `GET /api/wireguard/client/${client.id}/configuration (${client.name})`,
+    request: `GET ${ui.path(client.id)}/configuration (${client.name})`,
     target,
     run: async (grant) => {
       const config = (await ui.configuration(grant, client.id)).trim().replaceAll(/\n{3,}/g, '\n\n');
@@ -158,7 +158,7 @@ function jsonOf({ lastHandshakeMs, ...client }: TunnelClient): object {
 
 const oneWord = { takes: 'One device at a time', remedy: 'Quote a name that contains spaces.' };
 
-async function newName(session: Session, input: FlowInput, clients: readonly TunnelClient[]): Promise<string> {
+async function newName(session: Session, input: FlowInput, clients: readonly TunnelClient[], path: string): Promise<string> {
   const [noted] = session.noted(deviceStep);
   if (noted !== undefined) return noted;
   const check = (text: string) => {
@@ -167,7 +167,7 @@ async function newName(session: Session, input: FlowInput, clients: readonly Tun
     return clients.some((one) => one.name === name) ? `${name} already exists.` : undefined;
   };
   const [given] = wordsUpTo(1, input, oneWord);
-  const question = { id: 'name', label: 'Device name', help: 'For example, alice-phone. Sends POST /api/wireguard/client.', check };
+  const question = { id: 'name', label: 'Device name', help: `For example, alice-phone. Sends POST ${path}.`, check };
   const name = await unlessCancelled(session, 'No device was added.', () =>
     argumentOrPrompt(session, { ...question, given, code: 'usage.client', remedy: 'Use another name.' }),
   );

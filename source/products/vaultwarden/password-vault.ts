@@ -84,7 +84,7 @@ async function areOpen(session: Session, context: FlowContext, engineName: strin
   const closed = objectOf(objectOf(json)?.['settings'])?.['disableUserRegistration'];
   if (status !== 200 || typeof closed !== 'boolean') {
     const message = `${id} does not report whether sign-ups are enabled (status ${status}).`;
-    throw new Fault('failed.vault', message, 'Check in the web UI. Vaultwarden before 1.32 does not report this setting.');
+    throw new Fault('failed.vault', message, 'Check in the web UI. Vaultwarden before 1.32.1 does not report this setting.');
   }
   return !closed;
 }
@@ -92,8 +92,8 @@ async function areOpen(session: Session, context: FlowContext, engineName: strin
 function savedElsewhere(id: string): Fault {
   return new Fault(
     'failed.signups',
-    `${signupsVariable} is "false", but ${id} still accepts new accounts, because a value saved on its admin page overrides the setting.`,
-    'Open /admin, clear "Allow new signups" under General settings, and save.',
+    `${signupsVariable} is "false", but ${id} still reports that sign-ups are enabled.`,
+    'A value saved on its admin page overrides the setting: open /admin, clear "Allow new signups" under General settings, and save. If it is clear, only invited users can sign up: without mail, Vaultwarden 1.34.3 and later report sign-ups as enabled while invitations are allowed.',
   );
 }
 

@@ -30,7 +30,7 @@ export const vulnerabilitiesDecide: Procedure = async (session, input, context) 
   if (input.options['as'] !== undefined) return decideAtOnce(session, input, book, wanted);
   const groups = groupByPackage(wanted.filter(isUndecided));
   if (groups.length > 0) return decideEach(session, book, { groups, componentOf });
-  const message = wanted.length === 0 ? 'No matches.' : 'All matching vulnerabilities have a decision.';
+  const message = wanted.length === 0 ? 'No matches.' : 'No matching vulnerability requires a decision.';
   return { message, data: { decided: 0, left: 0 } };
 };
 
@@ -45,6 +45,7 @@ async function decideEach(
   let decided = 0;
   let acts = 0;
   const kept = () => {
+    if (session.dryRun) return 'Dry run: nothing was decided.';
     const left = total - decided;
     const rest = left === 0 ? 'none left to decide' : `${numberText(left)} left to decide`;
     return `${countText(decided, 'decision')} saved; ${rest}.`;
@@ -68,8 +69,7 @@ async function decideEach(
     seen += group.all.length;
   }
   session.progress({ id: 'decide', label: `${decided} decided`, done: true });
-  if (session.dryRun) return { message: 'Dry run: nothing was decided.' };
-  return { message: kept(), data: { decided, left: total - decided, file: book.decisionsFile } };
+  return { message: kept(), ...(!session.dryRun && { data: { decided, left: total - decided, file: book.decisionsFile } }) };
 }
 
 async function askVerdict(session: Session, group: PackageGroup, where: string): Promise<NonNullable<Verdict> | 'skip' | 'stop'> {
@@ -93,7 +93,7 @@ async function askVerdict(session: Session, group: PackageGroup, where: string):
     help: cleanLine(
       fixed.length > 0
         ? `Fixed in ${fixed.slice(0, 3).join('; ')}. Update the image or the package.`
-        : 'No fixed version is available yet.',
+        : 'The report names no fixed version.',
     ),
     choices: [
       { value: 'fix', label: 'Fix by a date' },
@@ -137,11 +137,18 @@ async function decideAtOnce(session: Session, input: FlowInput, book: TriageBook
       `No vulnerability or package matches ${input.words.map((word) => `"${cleanLine(word)}"`).join(' ')}.`,
       'List vulnerabilities: quarterdeck vulnerabilities list',
     );
-  const about = input.options['everywhere'] === true ? everywhere(wanted) : wanted;
+  const isEverywhere = input.options['everywhere'] === true;
+  const about = isEverywhere ? everywhere(wanted) : wanted;
   await keep(session, book, { id: 'decide', about, verdict });
   if (session.dryRun) return { message: 'Dry run: nothing was decided.' };
+  // A decision about a subject takes precedence over one about all subjects, which stays when that of a subject is withdrawn.
+  const keys = new Set(wanted.map(keyOf));
+  const isOther = (one: Triaged) => keys.has(keyOf(one)) && one.decision && (one.decision.subject === '*') !== isEverywhere;
+  const { length: others } = (await book.read(nowMs)).all.filter(isOther);
+  const scope = isEverywhere ? 'their own subject: run the command again without --everywhere' : 'all subjects: add --everywhere';
+  const rest = others > 0 ? ` Of these, ${others} ${others === 1 ? 'keeps a decision' : 'keep decisions'} about ${scope}.` : '';
   return {
-    message: `${vulnerabilitiesText(wanted.length)}: ${verdict === undefined ? 'reopened' : verdictText(verdict)}.`,
+    message: `${vulnerabilitiesText(wanted.length)}: ${verdict === undefined ? 'reopened' : verdictText(verdict)}.${rest}`,
     data: {
       decided: wanted.length,
       vulnerabilities: wanted.map(({ id, package: name, subject }) => ({ id, package: name, subject })),

@@ -47,13 +47,15 @@ export const vulnerabilitiesImport: Procedure = async (session, input, context) 
   const subjects = new Set(report.subjects);
   const late = all.filter((one) => subjects.has(one.subject) && isLate(one)).length;
   const overdue = late > 0 ? ` ${numberText(late)} ${late === 1 ? 'is' : 'are'} overdue.` : '';
-  const what = report.vulnerabilities.length === 0 ? 'No vulnerabilities found' : 'Imported';
+  const { skipped } = report;
+  const left = skipped > 0 ? ` Skipped ${countText(skipped, 'entry', 'entries')}, which may be known vulnerabilities.` : '';
+  const what = report.vulnerabilities.length > 0 ? 'Imported' : skipped > 0 ? 'No valid entries found' : 'No vulnerabilities found';
   return {
     message: done
-      ? `${what}: ${sentence}.${overdue} To triage vulnerabilities: quarterdeck vulnerabilities decide`
+      ? `${what}: ${sentence}.${left}${overdue} To triage vulnerabilities: quarterdeck vulnerabilities decide`
       : `Dry run: nothing was stored (${sentence}).`,
     data: {
-      ...{ format: report.format, subjects: report.subjects, ...counts, ignored: report.ignored, skipped: report.skipped },
+      ...{ format: report.format, subjects: report.subjects, ...counts, ignored: report.ignored, skipped },
       problems: report.problems.map((problem) => ({ file: cleanLine(file), ...problem })),
     },
   };
@@ -74,25 +76,19 @@ async function reportFile(session: Session, { words, stdin }: FlowInput): Promis
     throw new Fault('usage.file', `${cleanLine(path)} does not exist.`, 'Use a report file created by the scanner.');
   }
   if (bytes.length >= fileLimitBytes) {
-    throw new Fault(
-      'usage.file',
-      `${cleanLine(path)} is larger than ${fileLimitBytes >> 20} MiB.`,
-      'Create a separate report for each scanned subject.',
-    );
+    const message = `${cleanLine(path)} is larger than ${fileLimitBytes >> 20} MiB.`;
+    throw new Fault('usage.file', message, 'Create a separate report for each scanned subject.');
   }
   return { bytes, file: written };
 }
 
-/** Applies `--subject` to a report that does not name its only subject. */
+/** Applies `--subject` to a report of one subject, even if the report names that. */
 function named(report: ScanReport, input: FlowInput): ScanReport {
   const subject = optionOf(input, 'subject') ?? '';
   if (subject.trim() === '') return report;
   if (report.subjects.length > 1) {
-    throw new Fault(
-      'usage.subject',
-      `The report covers ${report.subjects.length} subjects, but --subject names only one.`,
-      'Omit --subject, because the report names its subjects.',
-    );
+    const message = `The report covers ${report.subjects.length} subjects, but --subject names only one.`;
+    throw new Fault('usage.subject', message, 'Omit --subject, because the report names its subjects.');
   }
   const name = cleanLine(subject.trim());
   return { ...report, subjects: [name], vulnerabilities: report.vulnerabilities.map((one) => ({ ...one, subject: name })) };

@@ -191,7 +191,7 @@ describe('decide', () => {
     expect(await run(vulnerabilitiesDecide, [], {}, second)).toMatchObject({ message: '1 decision saved; none left to decide.' });
     expect(second.asked[0]?.label).toMatch(/^zlib in nginx/);
     expect(await standings()).toEqual({ 'CVE-2026-1': 'accepted', 'CVE-2026-2': 'accepted', 'CVE-2026-3': 'fixing' });
-    expect((await run(vulnerabilitiesDecide)).message).toBe('All matching vulnerabilities have a decision.');
+    expect((await run(vulnerabilitiesDecide)).message).toBe('No matching vulnerability requires a decision.');
   });
 
   test('unattended answers are taken in turn, and what they do not reach is left', async () => {
@@ -220,7 +220,10 @@ describe('decide', () => {
       'accepted',
       'accepted',
     ]);
-    await run(vulnerabilitiesDecide, ['zlib'], { as: 'open', everywhere: true });
+    expect((await run(vulnerabilitiesDecide, ['zlib'], { as: 'open' })).message).toBe(
+      '2 vulnerabilities: reopened. Of these, 2 keep decisions about all subjects: add --everywhere.',
+    );
+    expect((await run(vulnerabilitiesDecide, ['zlib'], { as: 'open', everywhere: true })).message).toBe('2 vulnerabilities: reopened.');
     expect(await decisions()).toEqual([]);
     expect((await fixture.audited()).map(({ request }) => request)).toContain(
       `accept until ${inDays(1)} (a test only): CVE-2026-3 in zlib (all subjects)`,

@@ -18,7 +18,7 @@ export const wireguardFlows = lazyFlows({ about: 'host', offline: true }, [
     verb: 'wireguard check',
     title: 'Check a tunnel configuration',
     summary:
-      'Checks a WireGuard configuration and reports problems with line, column and field. The private key is never shown. Exits with code 1 if there are problems.',
+      'Checks a WireGuard configuration and reports problems with line, column and field. The private key is never shown. Exits with code 1 if there are mistakes; warnings alone do not count.',
     right: 'read',
     usage: '[FILE]',
     flags: { stdin: { meaning: 'read the configuration from standard input' } },

@@ -11,6 +11,7 @@ import { qrCode } from '../../flows/qr-code.ts';
 import { localFiles } from '../../hosts/local-files.ts';
 import type { Session } from '../../session/session.ts';
 import { cleanLine } from '../../text/clean.ts';
+import { quotedWord } from '../../text/quoted-word.ts';
 import { type ClientKeys, type ClientSettings, clientConfig, isFullTunnel, serverPeer, wantedOf } from './client/client-config.ts';
 import { clientForm } from './wireguard-form.ts';
 
@@ -127,8 +128,10 @@ function show(
 }
 
 function outline({ device, networks, dns, domains, killSwitch, mtu }: ClientSettings): string {
+  // A device with only 0.0.0.0/0 sends IPv6 outside the tunnel.
+  const isBoth = [false, true].every((isIpv6) => networks.some((network) => network.endsWith('/0') && network.includes(':') === isIpv6));
   return [
-    isFullTunnel(networks) ? 'All traffic uses the tunnel.' : `Only traffic to ${networks.join(', ')} uses the tunnel.`,
+    `${isBoth ? 'All traffic' : `Only traffic to ${networks.join(', ')}`} uses the tunnel.`,
     dns.length === 0
       ? 'The device uses its own DNS servers.'
       : `Names${domains.length > 0 && device === 'linux' && !isFullTunnel(networks) ? ` under ${domains.join(', ')}` : ''} are resolved by ${dns.join(', ')}.`,
@@ -159,8 +162,8 @@ export const wireguardCheck: Procedure = async (session, input) => {
   const { problems, facts, publicKey } = inspectConfig(text);
   const open: ConfigProblem = {
     ...{ level: 'error', line: 1, column: 1, field: '' },
-    message: 'Other users of this machine can read the file and the private key in it.',
-    remedy: `chmod 600 ${file}`,
+    message: 'Other users of this machine can read the file, and any key in it.',
+    remedy: `chmod 600 ${quotedWord(file)}`,
   };
   const all = [...(isOpen ? [open] : []), ...problems];
   for (const fact of facts) session.show({ kind: 'text', text: cleanLine(fact) });

@@ -8,8 +8,8 @@ import { cleanLine } from '../../text/clean.ts';
 import { wordsOf } from '../../text/words.ts';
 import { isFullTunnel, killSwitchProblem, wantedOf } from './client/client-config.ts';
 
-/** The minimum of RFC 8200, and the maximum of Ethernet. */
-const mtuRange = { least: 1280, most: 1500 };
+/** The minimum of IPv6 (RFC 8200). */
+const leastMtu = 1280;
 
 function each(text: string, isGood: (word: string) => boolean, what: string): string | undefined {
   const wrong = wordsOf(text).find((word) => !isGood(word));
@@ -101,9 +101,9 @@ export function clientForm(name: string): Form {
           ...{ id: 'mtu', label: 'MTU', value: String(tunnelMtu) },
           help: `${tunnelMtu} works for most connections, 1412 behind PPPoE.`,
           check: (text) =>
-            /^\d{3,5}$/.test(text.trim()) && Number(text) >= mtuRange.least && Number(text) <= tunnelMtu
+            /^\d{3,5}$/.test(text.trim()) && Number(text) >= leastMtu && Number(text) <= tunnelMtu
               ? undefined
-              : `Enter a number from ${mtuRange.least} to ${tunnelMtu}, because larger packets would be fragmented.`,
+              : `Enter a number from ${leastMtu} to ${tunnelMtu}, because larger packets would be fragmented.`,
         },
         {
           ...{ id: 'keepalive', label: 'Keep-alive', value: '25' },

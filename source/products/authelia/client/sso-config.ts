@@ -45,11 +45,8 @@ function rootOf(text: string): JsonObject {
   const all = Array.isArray(documents) ? documents : [];
   const error = all.flatMap(({ errors }) => errors)[0];
   if (error) {
-    throw new Fault(
-      'config.portal',
-      `The configuration of the portal cannot be read: ${cleanLine(messageOf(error)).replace(/[.:]?$/, '')}.`,
-      'Validate the configuration: quarterdeck exec COMPONENT -- authelia config validate',
-    );
+    const message = `The configuration of the portal cannot be read: ${cleanLine(messageOf(error)).replace(/[.:]?$/, '')}.`;
+    throw new Fault('config.portal', message, 'Validate the configuration: quarterdeck exec COMPONENT -- authelia config validate');
   }
   return all.map((document) => mapOf(document.toJS())).reduce(merged, {});
 }

@@ -3,13 +3,25 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { readPolicyCheck } from '../sso-check.ts';
-import { problemsIn, readBans } from './sso-portal.ts';
+import { problemsIn, readBans, SsoPortal } from './sso-portal.ts';
 import { type NewRule, ruleDomainProblem, withoutTemplates, withRule } from './sso-rules.ts';
 import { UsersFile, userNameProblem, usersProblems } from './sso-users.ts';
 
 const catalog = new URL('../../../../catalog/security/sso-portal/files/', import.meta.url);
 const digest = '$argon2id$v=19$m=65536,t=3,p=4$c2FsdHNhbHRzYWx0c2FsdA$a2V5a2V5a2V5a2V5';
 const rule: NewRule = { domain: 'wiki.lan', policy: 'one_factor', subjects: ['group:family'], resources: ["^/it's$"] };
+
+test.each([
+  [90, "cat: can't create '/tmp/quarterdeck-check.yml': Read-only file system"],
+  [127, 'sh: not found'],
+])('a configuration that could not be validated (%s) is not called rejected', async (exitCode, stderr) => {
+  const exec = async () => ({ exitCode, stdout: new Uint8Array(), stderr: Buffer.from(stderr), cut: false });
+  const portal = new SsoPortal({ writer: () => ({ exec }) } as never, { id: 'sso' } as never);
+  await expect(portal.validate(undefined as never, 'rules')).rejects.toMatchObject({
+    code: 'failed.portal',
+    message: `The configuration was not validated: ${stderr}.`,
+  });
+});
 
 describe('the users file', () => {
   test('the first person takes the place of the placeholder; what else the file says stays', async () => {

@@ -104,8 +104,11 @@ export class SsoPortal {
     if (exitCode === 0) return [];
     const problems = problemsIn(text(stdout));
     if (problems.length > 0) return problems;
-    const words = lastLine(`${text(stdout)}\n${text(stderr)}`);
-    return [words === '' ? `the check exited with code ${exitCode}` : words];
+    const words = lastLine(`${text(stdout)}\n${text(stderr)}`) || `the check exited with code ${exitCode}`;
+    // The file was not written, or the container has no shell: that says nothing about the configuration.
+    if (exitCode === 90 || exitCode > 125)
+      throw failed(`The configuration was not validated: ${words}.`, 'Check that /tmp in the container is writable.');
+    return [words];
   }
 
   #read(words: readonly string[], signal: AbortSignal) {

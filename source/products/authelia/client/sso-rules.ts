@@ -80,8 +80,8 @@ function endOfLine(text: string, offset: number): number {
 }
 
 function unplaced(document: Document.Parsed<ParsedNode>): Fault {
-  const [error] = document.errors;
-  const why = error ? cleanLine(error.message.split('\n', 1)[0] ?? '').replace(/\.$/, '') : 'the list "access_control.rules" is missing';
+  const written = document.errors[0]?.message.split('\n', 1)[0];
+  const why = written ? cleanLine(written).replace(/\.$/, '') : 'the list "access_control.rules" is missing, empty or in brackets';
   return new Fault(
     'config.portal',
     `Cannot find where to insert a rule in the configuration: ${why}.`,
@@ -92,7 +92,7 @@ function unplaced(document: Document.Parsed<ParsedNode>): Fault {
 export function ruleDomainProblem(domain: string): string | undefined {
   if (domain === '') return 'A host name is required.';
   if (/^\*[^.]/.test(domain)) return `This pattern matches nothing. Use *.${domain.slice(1)}`;
-  if (/^https?:\/\//.test(domain) || /[/:]/.test(domain)) return 'Use only the host name, without https:// or a port.';
+  if (/^https?:\/\//.test(domain) || /[/:]/.test(domain)) return 'Use only the host name, without https://, a port or a path.';
   if (!/^(?:\*\.|\{user\}\.|\{group\}\.)?[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$/i.test(domain)) return 'Enter a name such as media.example.org.';
   return undefined;
 }

@@ -130,8 +130,8 @@ export class Crowdsec {
     const words = refusalWords(answer);
     const unknown = /unknown (?:command|flag:?) "?([\w-]+)"?/.exec(words)?.[1];
     if (unknown !== undefined) {
-      const message = `CrowdSec in ${this.shown} is too old to ${what}; its cscli does not support ${unknown}.`;
-      const remedy = unknown === 'allowlists' ? withoutAllowlists : 'Update CrowdSec: quarterdeck update COMPONENT';
+      const message = `${this.shown} is too old to ${what}; its cscli does not support ${unknown}.`;
+      const remedy = unknown === 'allowlists' ? withoutAllowlists : 'Update it: quarterdeck update COMPONENT, or its package on the host.';
       return new Fault('refused.version', message, remedy);
     }
     const isCutOff = /connection refused|no such host|dial tcp/i.test(words);

@@ -67,7 +67,7 @@ function answerOf({ exitCode, stdout, stderr, cut }: ExecOutcome, shown: string)
     throw new Fault(
       'failed.cscli',
       `cscli for ${shown} printed more than ${outputLimitBytes / 1024 / 1024} MB.`,
-      'Narrow the query: specify one address, or exclude shared lists.',
+      'Omit --all or lower --limit, or query one address with cscli: cscli decisions list --ip ADDRESS',
     );
   }
   return { exitCode, stdout: text(stdout), stderr: words };

@@ -51,11 +51,8 @@ export class HeadscaleApi {
     const answer = await this.#http.send({ method, path: `${path}${search === '' ? '' : `?${search}`}`, headers, json }, signal);
     const { status, whole, json: parsed } = answer;
     if (!whole) {
-      throw new Fault(
-        'failed.mesh',
-        `The control server returned more than ${limitBytes / 1024 / 1024} MB.`,
-        'Use the headscale command in the container instead.',
-      );
+      const message = `The control server returned more than ${limitBytes / 1024 / 1024} MB.`;
+      throw new Fault('failed.mesh', message, 'Use the headscale command in the container instead.');
     }
     const lines = status < 400 ? [] : linesOf(answer);
     if (status === 401 || (status >= 400 && /^unauthori[sz]ed$/i.test(lines.join('')))) throw notTaken(this.#key !== undefined);

@@ -67,11 +67,8 @@ export function refusalOf({ status, words, lines }: MeshAnswer, what: string, ve
   const meaning = meanings.find(({ says }) => says.test(words));
   if (meaning) return new Fault(meaning.code ?? 'failed.mesh', `Headscale did not ${what}: ${meaning.message}${aside}.`, meaning.remedy);
   if (status === 501 || status === 405 || (status === 404 && /^(?:not found|404 page not found)?$/i.test(words))) {
-    return new Fault(
-      'refused.version',
-      `Headscale ${version.shown} cannot ${what} over its API${aside}.`,
-      'Use the headscale command in the container: headscale --help',
-    );
+    const message = `Headscale ${version.shown} cannot ${what} over its API${aside}.`;
+    return new Fault('refused.version', message, 'Use the headscale command in the container: headscale --help');
   }
   return new Fault(
     'failed.mesh',

@@ -64,7 +64,8 @@ export class Headscale {
     };
     const made = mapOf(mapOf(await this.#ask('create a pre-auth key', 'POST', 'preauthkey', { json }, grant.signal))['preAuthKey']);
     const secret = made['key'];
-    if (typeof secret !== 'string' || secret === '') throw strange('The control server created a pre-auth key but did not return it.');
+    if (typeof secret !== 'string' || secret === '')
+      throw strange('The server created a pre-auth key but did not return it.', 'Expire it: quarterdeck mesh expire-key COMPONENT');
     return { secret, key: keyOf(made) };
   }
 
@@ -96,11 +97,11 @@ export class Headscale {
   /** Disables expiry: the node never has to log in again. */
   async keepNode(grant: Grant, node: MeshNode): Promise<void> {
     if (!this.#since(29)) {
-      const message = `Nodes that never expire require Headscale 0.29 or later; this server runs ${this.version.shown}.`;
+      const message = `Disabling the expiry of a node requires Headscale 0.29 or later; this server runs ${this.version.shown}.`;
       throw new Fault('refused.version', message, 'Update Headscale one minor version at a time, and back up before each update.');
     }
     const request = this.#wished({ disableExpiry: true });
-    await this.#ask(`keep ${node.name}`, 'POST', `node/${encodeURIComponent(node.id)}/expire`, request, grant.signal);
+    await this.#ask(`disable the expiry of ${node.name}`, 'POST', `node/${encodeURIComponent(node.id)}/expire`, request, grant.signal);
   }
 
   async renameNode(grant: Grant, node: MeshNode, name: string): Promise<void> {
@@ -146,7 +147,8 @@ export class Headscale {
   async createApiKey(grant: Grant, expiryMs: number): Promise<string> {
     const json = { expiration: new Date(expiryMs).toISOString() };
     const key = mapOf(await this.#ask('create an API key', 'POST', 'apikey', { json }, grant.signal))['apiKey'];
-    if (typeof key !== 'string' || key === '') throw strange('The control server created an API key but did not return it.');
+    if (typeof key !== 'string' || key === '')
+      throw strange('The server created an API key but did not return it.', 'Expire it: quarterdeck mesh api-key COMPONENT expire');
     return key;
   }
 
@@ -222,6 +224,6 @@ export class Headscale {
   }
 }
 
-function strange(message: string): Fault {
-  return new Fault('failed.mesh', message, 'Check that this is the port of the control server.');
+function strange(message: string, remedy = 'Check that this is the port of the control server.'): Fault {
+  return new Fault('failed.mesh', message, remedy);
 }

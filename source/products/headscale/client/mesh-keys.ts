@@ -22,7 +22,7 @@ export function apiKeyProblem(text: string): string | undefined {
   if (apiKeyPrefix(key) !== undefined) return undefined;
   return key.startsWith('hskey-api-')
     ? 'The key is incomplete: "hskey-api-" must be followed by 12 characters, a hyphen and 64 characters.'
-    : 'API keys start with "hskey-api-" or contain a dot.';
+    : 'API keys start with "hskey-api-", or have the form PREFIX.SECRET.';
 }
 
 export function isListedAs(key: string, listed: string): boolean {

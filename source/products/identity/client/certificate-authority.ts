@@ -35,6 +35,7 @@ function namesItem(certificate: X509Certificate, name: string | undefined): Chec
   const item = itemOf('names', 'Names');
   const names = namesOf(certificate);
   const shown = names.join(', ');
+  if (names.length === 0 && certificate.ca && name === undefined) return item.ok('none (a CA certificate)');
   if (names.length === 0) return item.blocked('none (no subjectAltName), so browsers reject the certificate regardless of its subject');
   if (name === undefined) return item.ok(shown);
   const fits = !isAddress(name) ? certificate.checkHost(name) : certificate.checkIP(name);

@@ -133,7 +133,7 @@ export class Directory {
 }
 
 const reasons: Readonly<Record<string, { why: string; remedy: string }>> = {
-  InsufficientAccessError: { why: 'permission denied for this user', remedy: 'Log in as a directory administrator: --bind DN' },
+  InsufficientAccessError: { why: 'permission denied for this user', remedy: 'Pass the DN of a directory administrator.' },
   AlreadyExistsError: { why: 'the name already exists', remedy: 'Use another name.' },
   NoSuchObjectError: { why: 'the organizational unit for users does not exist', remedy: 'Create ou=people first, or check the base DN.' },
   ConstraintViolationError: {

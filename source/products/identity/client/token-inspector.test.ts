@@ -30,6 +30,14 @@ describe('a token (R43)', () => {
     expect(items.filter(({ state }) => state !== 'ok')).toEqual([]);
   });
 
+  test.each([
+    [{ exp: now - 30 }, 'expiry', /^30s ago, within the tolerance/],
+    [{ iat: now + 30 }, 'made', /^0s ago/],
+  ])('within the tolerance of the clocks, %j is told as it is', async (claims, id, what) => {
+    const { items } = await inspect(await sign({ ...usual, ...claims }));
+    expect(items.find((item) => item.id === id)).toMatchObject({ state: 'ok', evidence: expect.stringMatching(what) });
+  });
+
   test.each(['none', 'None', 'nOnE'])('with alg "%s" is refused', async (alg) => {
     const { verdict, items } = await inspect(`${part({ alg })}.${part(usual)}.`);
     expect(verdict).toBe('refused');

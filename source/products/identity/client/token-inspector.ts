@@ -23,7 +23,8 @@ const sensitive = /passw|secret|private|credit|iban|ssn|social_security|api_?key
 export async function readToken(token: string): Promise<{ header: ProtectedHeaderParameters; claims: JWTPayload }> {
   const { decodeJwt, decodeProtectedHeader } = await import('jose');
   const parts = token.split('.').length;
-  if (parts === 5) throw notToken('The token is encrypted (five parts), so only its recipient can read it.');
+  if (parts === 5)
+    throw notToken('The token is encrypted (five parts), so only its recipient can read it.', 'Inspect the token at its recipient.');
   if (parts !== 3) throw notToken('A signed token has three parts separated by dots.');
   const texts = token.split('.').map((one) => Buffer.from(one, 'base64url').toString('utf8'));
   if (texts.some(isTooDeep)) throw notToken(nestingProblem);
@@ -93,12 +94,12 @@ function timeItems({ exp, nbf, iat }: JWTPayload, now: number): CheckedItem[] {
   const items: CheckedItem[] = [];
   if (typeof exp !== 'number') items.push(end.blocked('never (no exp)'));
   else if (exp + toleranceSeconds < now) items.push(end.blocked(`expired ${span(now - exp)} ago, ${dateText(exp)}`));
-  else items.push(end.ok(`in ${span(exp - now)}, ${dateText(exp)}`));
+  else items.push(end.ok(`${exp < now ? `${span(now - exp)} ago, within the tolerance` : `in ${span(exp - now)}`}, ${dateText(exp)}`));
   if (typeof nbf === 'number' && nbf - toleranceSeconds > now) items.push(begin.blocked(`not valid for another ${span(nbf - now)}`));
   if (typeof iat !== 'number') return items;
   if (iat - toleranceSeconds > now)
     items.push(made.blocked(`in the future, ${dateText(iat)}: the clock of the issuer or of this machine is wrong`));
-  else items.push(made.ok(`${span(now - iat)} ago, ${dateText(iat)}`));
+  else items.push(made.ok(`${span(Math.max(0, now - iat))} ago, ${dateText(iat)}`));
   if (typeof exp === 'number' && exp - iat > longLifeSeconds)
     items.push(life.warning(`${span(exp - iat)} in total, so a leaked token can be used for a long time`));
   return items;
@@ -173,6 +174,6 @@ function dateText(seconds: number): string {
   return Number.isNaN(date.getTime()) ? `${seconds}` : `${date.toISOString().slice(0, 19)}Z`;
 }
 
-function notToken(why: string): Fault {
-  return new Fault('usage.token', `Cannot read the JSON Web Token (JWT). ${why}`, 'Copy the token again, without "Bearer".');
+function notToken(why: string, remedy = 'Copy the whole token again.'): Fault {
+  return new Fault('usage.token', `Cannot read the JSON Web Token (JWT). ${why}`, remedy);
 }

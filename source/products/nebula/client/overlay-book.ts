@@ -27,7 +27,9 @@ export class OverlayBook {
   }
 
   read(): Promise<OverlayMesh | undefined> {
-    return readCheckedJson(this.#file, overlayMesh, { remedy: 'Fix or move the file. The keys are in the secret store.' });
+    return readCheckedJson(this.#file, overlayMesh, {
+      remedy: 'Fix or restore the file: it contains the CA certificate that signing requires.',
+    });
   }
 
   async start(grant: Grant, authority: OverlayMesh['authority']): Promise<void> {

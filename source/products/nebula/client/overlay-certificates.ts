@@ -20,7 +20,7 @@ export interface NodeRequest extends Pick<OverlayMesh['nodes'][number], 'name' |
 /* nebula-cert of Nebula runs on this machine, wherever the mesh is: the authority's key is not sent to another machine. */
 
 /**
- * Creates an authority: its certificate and its private key, which is in a memory folder only while the program runs. Throws
+ * Creates an authority: its certificate and its private key, which is in a temporary folder only while the program runs. Throws
  * `refused.noProgram` and `failed.overlay`, as all of these do.
  */
 export async function createCa(
@@ -59,7 +59,9 @@ cat | nebula-cert sign -ca-key /dev/stdin -ca-crt "$d/ca.crt" -in-pub "$d/host.p
 }
 
 export async function inspectCertificates(pem: string, signal: AbortSignal): Promise<OverlayCertificate[]> {
-  return certificatesOf(await outputOf('read the certificate', readingScript, { signal, stdin: pem }));
+  const outcome = await runScript(readingScript, { signal, stdin: pem });
+  if (outcome.exitCode !== 0) throw failed('read the certificate', wordsOf(outcome), 'Check that it is a complete Nebula certificate.');
+  return certificatesOf(new TextDecoder().decode(outcome.stdout));
 }
 
 /** Checks that the certificate was signed by this authority and is valid now. Returns a sentence if not. */
@@ -90,7 +92,7 @@ async function runScript(script: string, options: ScriptOptions, words: readonly
 /** The stdin of a child process is a socket, which cannot be opened by its name in /dev; a pipe can. */
 const readingScript = 'cat | nebula-cert print -json -path /dev/stdin';
 
-/** A folder in memory, readable only by the current user, that is deleted when the script ends for any reason. */
+/** A folder, in memory if the machine has one, readable only by the current user. It is deleted when the script ends for any reason. */
 const inMemory = `umask 077
 for base in "$XDG_RUNTIME_DIR" /dev/shm "\${TMPDIR:-/tmp}"; do
   [ -n "$base" ] && d=$(mktemp -d "$base/quarterdeck-overlay.XXXXXX" 2>/dev/null) && break
@@ -160,11 +162,11 @@ function missing(cause?: unknown): Fault {
   return new Fault(
     'refused.noProgram',
     'nebula-cert is not installed on this machine.',
-    'Install nebula on this machine (apt install nebula). The private key of the CA is not sent to other machines.',
+    'Install nebula on this machine, on Debian and Ubuntu with apt install nebula. The private key of the CA is not sent to other machines.',
     { cause },
   );
 }
 
-function failed(what: string, words: string): Fault {
-  return new Fault('failed.overlay', `nebula-cert could not ${what}${words === '' ? '' : `: ${cleanLine(words)}`}.`, 'Nothing was stored.');
+function failed(what: string, words: string, remedy = 'Nothing was stored.'): Fault {
+  return new Fault('failed.overlay', `nebula-cert could not ${what}${words === '' ? '' : `: ${cleanLine(words)}`}.`, remedy);
 }

@@ -226,7 +226,11 @@ export async function tryLink(endpoint: HttpEndpoint, url: URL, signal: AbortSig
   const request = { method: 'GET', path, headers: { host: url.host, range: 'bytes=0-0' } };
   const { status, text } = await clientOf(endpoint).stream(request, stillLimitMs, signal, (answer) => answer.all());
   // Status 416: an empty object has no first byte.
-  return status === 200 || status === 206 || status === 416 ? undefined : refusalOf(endpoint, { status, text }, 'open the link');
+  if (status === 200 || status === 206 || status === 416) return undefined;
+  const refusal = refusalOf(endpoint, { status, text }, 'open the link');
+  if (refusal.code !== 'refused.login') return refusal;
+  const remedy = 'It was changed, or its keys are no longer valid. Create a new link: quarterdeck objects link COMPONENT BUCKET/KEY';
+  return new Fault('refused.login', `${endpoint.shown} does not accept the signature of the link.`, remedy);
 }
 
 /** The keys sign requests and are never sent. */

@@ -105,7 +105,7 @@ function checkRule(rule: JsonObject, { hostname, path, service }: IngressRule, a
     wrongHost(`hostname must be a host name, not "${hostname.slice(0, 60)}".`, 'Use only the name, without https:// or a path.');
   if (!compiled(path)) {
     const message = 'The path is not a valid regular expression in Go syntax.';
-    add('error', ['ingress', at, 'path'], message, 'Lookahead and backreferences are not supported.');
+    add('error', ['ingress', at, 'path'], message, 'Fix the expression. Lookahead and backreferences are not supported.');
   }
   const problem = serviceProblem(service);
   if (problem) add('error', 'service' in rule ? ['ingress', at, 'service'] : ['ingress', at], ...problem);

@@ -47,28 +47,28 @@ export class TunnelUi {
   }
 
   async clients(signal: AbortSignal): Promise<TunnelClient[]> {
-    const { status, json, words } = await this.#ask('GET', this.#path(), signal);
+    const { status, json, words } = await this.#ask('GET', this.path(), signal);
     if (status !== 200 || !Array.isArray(json)) throw failed(this.endpoint, 'did not list the clients', status, words);
     return objectsOf(json).map(clientOf);
   }
 
   /** The answer contains the keys that the server generated, and is discarded. */
   async add(grant: Grant, name: string): Promise<void> {
-    await this.#change(grant, 'create the client', 'POST', this.#path(), this.dialect === 'basic' ? { name, expiresAt: null } : { name });
+    await this.#change(grant, 'create the client', 'POST', this.path(), this.dialect === 'basic' ? { name, expiresAt: null } : { name });
   }
 
   async setEnabled(grant: Grant, id: string, enabled: boolean): Promise<void> {
-    const path = `${this.#path(id)}/${enabled ? 'enable' : 'disable'}`;
+    const path = `${this.path(id)}/${enabled ? 'enable' : 'disable'}`;
     await this.#change(grant, enabled ? 'enable the client' : 'disable the client', 'POST', path);
   }
 
   async remove(grant: Grant, id: string): Promise<void> {
-    await this.#change(grant, 'remove the client', 'DELETE', this.#path(id));
+    await this.#change(grant, 'remove the client', 'DELETE', this.path(id));
   }
 
   /** Returns the configuration with the private key. */
   async configuration(grant: Grant, id: string): Promise<string> {
-    const { status, text, words } = await this.#ask('GET', `${this.#path(id)}/configuration`, grant.signal);
+    const { status, text, words } = await this.#ask('GET', `${this.path(id)}/configuration`, grant.signal);
     if (status !== 200 || !text.includes('[Interface]'))
       throw failed(this.endpoint, 'did not return the configuration', status, status === 200 ? '' : words);
     return text;
@@ -81,7 +81,7 @@ export class TunnelUi {
     this.#authority = {};
   }
 
-  #path(id?: string): string {
+  path(id?: string): string {
     const base = this.dialect === 'basic' ? '/api/client' : '/api/wireguard/client';
     return id === undefined ? base : `${base}/${encodeURIComponent(id)}`;
   }
@@ -132,7 +132,7 @@ function clientOf(client: JsonObject) {
 }
 
 function loginFault({ shown }: HttpEndpoint, why: string): Fault {
-  const remedy = 'Check the password. A stored password may be outdated: quarterdeck secrets list COMPONENT';
+  const remedy = 'Check the password. To replace a stored one: quarterdeck secrets set COMPONENT PASSWORD';
   return new Fault('refused.login', `${shown} ${why}.`, remedy);
 }
 

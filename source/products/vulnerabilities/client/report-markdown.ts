@@ -54,7 +54,7 @@ function section(title: string, those: readonly Triaged[], { componentOf }: Cont
       one.band,
       one.score?.toFixed(1) ?? '',
       link(one),
-      one.fixedIn === '' ? 'none yet' : code(one.fixedIn),
+      one.fixedIn === '' ? 'not reported' : code(one.fixedIn),
       one.dueMs === undefined ? '' : minute(one.dueMs),
       cell(one.title),
     ]);
