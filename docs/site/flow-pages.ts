@@ -14,6 +14,7 @@ const source = resolve(import.meta.dirname, '../../source');
 const titles: Readonly<Record<string, string>> = {
   'flows/deploy': 'Deploy',
   'flows/components': 'Components and disk space',
+  'flows/operations': 'Operations and logins',
   'flows/backup': 'Backup',
   'flows/secrets': 'Secrets',
   'flows/hosts': 'Hosts',

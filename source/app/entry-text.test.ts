@@ -85,6 +85,8 @@ calls:
     limit: 4s
     keep: 1m
     inputs: {degrees: {type: integer, description: how hot, required: false, secret: false, file: false}}
+    gives: {TOKEN: json.token}
+    error: json.message
     http:
       method: POST
       port: web
@@ -102,7 +104,7 @@ calls:
     endpoint: true
     response: a number
     note: quick
-  look: {title: Look, exec: {service: app, argv: [look], stdin: x}}
+  look: {title: Look, exec: {service: app, user: baker, argv: [look], stdin: x}}
   knock: {title: Knock, tcp: {port: web}}
   read: {title: Read, file: {service: app, path: /etc/bread}}
   ask: {title: Ask, engine: {service: app}}
@@ -192,7 +194,7 @@ const left: Record<string, RegExp> = {
   'conditions, and how they are found out':
     /(?:\.|\])(?:when|done|bySite|version|defaults|at\[\]|problem)$|^checks\[\]\.calls|^probe\.states\[\]\.(?:severity|detail|id)$/,
   'how exactly a call is made':
-    /^calls\.\w+\.(?:limit|keep|reads|endpoint|exec\.stdin|inputs\.\w+\.file|http\.(?:port|always|headers|publicUrl|basic|json|form|multipart|text|expect)\b.*)/,
+    /^calls\.\w+\.(?:limit|keep|reads|endpoint|error|gives\.\w+|exec\.(?:stdin|user)|inputs\.\w+\.file|http\.(?:port|always|headers|publicUrl|basic|json|form|multipart|text|expect)\b.*)/,
   'names by which procedures find each other': /^operations\[\]\.call$|^beforeStart\[\]\.flow\.(?:id|options\.\w+)$/,
   'a sentence for each where it is not deployed from here': /^deploy$/,
   'what a script of several lines says; one of a line is shown': /^fields\[\]\.(?:rotate|verify)\.argv\[\]$/,

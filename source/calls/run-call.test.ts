@@ -512,7 +512,7 @@ describe('an exec call', () => {
         grant: mintGrant('x', 'operate', never()),
       });
     await withGrant(call({ reads: false, inputs, exec: { service: 'app', argv: ['unseal', '-'], stdin: '<share>' } }));
-    expect(ran).toEqual([['c1', ['unseal', '-'], { stdin: Buffer.from('s3cret') }]]);
+    expect(ran).toEqual([['c1', ['unseal', '-'], { limitBytes: 65_536, stdin: Buffer.from('s3cret') }]]);
     expect(await withGrant(call({ reads: false, inputs, exec: { service: 'app', argv: ['unseal', '<share>'] } }))).toMatchObject({
       ok: false,
     });

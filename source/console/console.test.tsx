@@ -154,7 +154,7 @@ describe('details', () => {
 
   test('never show a secret: not in fields, not in inspect (R2)', async () => {
     const screen = await openHarness({ size: { columns: 120, rows: 70 } });
-    await screen.press('2', '[', '[');
+    await screen.press('2', '[', '[', '[');
     await screen.sees(
       '[Fields]',
       /ADMIN_TOKEN +•••• set/,
@@ -164,7 +164,7 @@ describe('details', () => {
       /SMTP_HOST +missing/,
     );
     expect(screen.frame()).not.toContain('sesame');
-    await screen.press(']');
+    await screen.press(']', ']');
     await screen.sees(
       '[Inspect]',
       'ADMIN_TOKEN=********',
@@ -179,7 +179,7 @@ describe('details', () => {
     const screen = await openHarness({ readOnly: true, size: { columns: 120, rows: 70 } });
     await screen.press('i');
     await screen.sees('[Inspect]', 'SIGNUPS_ALLOWED=********', 'READ-ONLY');
-    await screen.press('[');
+    await screen.press('[', '[');
     await screen.sees(/SIGNUPS_ALLOWED +•••• set/, /SMTP_HOST +missing/);
   });
 

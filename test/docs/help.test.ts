@@ -64,6 +64,7 @@ describe('examples', () => {
     const ids = new Set(entries.map(({ id }) => id));
     const others = new Set(['web-read', 'build-cache', 'restart-loop', 'first-account', 'web-1', 'second-factor', 'exit-codes']);
     const verbs = new Set(runnable(await programOf()).flatMap((name) => name.split(' ')));
+    for (const { operations } of entries) for (const { id } of operations) others.add(id);
     const words = Object.values(await readExamples())
       .flat()
       .flatMap((line) => line.split(' ').filter((word) => /^[a-z][a-z0-9]*(?:-[a-z0-9]+)+$/.test(word)));

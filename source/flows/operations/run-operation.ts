@@ -32,7 +32,7 @@ export const runOperation: Procedure = async (session, input, context) => {
   const entry = entryOf(context, component);
   if (!entry || entry.operations.length === 0) {
     const message = `${component.id} has no operations.`;
-    throw new Fault('usage.operation', message, 'List the components that have operations: quarterdeck ops all');
+    throw new Fault('usage.operation', message, 'List the components that have operations: quarterdeck ops');
   }
   const operation = await operationMeant(session, input, entry, component.id);
   const call = entry.calls[operation.call] as ComponentCall;

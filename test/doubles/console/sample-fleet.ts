@@ -569,5 +569,7 @@ export function sampleEntry(id: string): CatalogEntry | undefined {
       field('DOMAIN', { type: 'url', required: true }),
       field('SMTP_HOST', { type: 'hostname', required: true }),
     ],
+    calls: {},
+    operations: [{ id: 'version', title: 'Show the version', call: 'version', right: 'read', consequences: [] }],
   } as Partial<CatalogEntry> as CatalogEntry;
 }
