@@ -57,6 +57,7 @@ const references: Readonly<Record<string, keyof ReturnType<typeof knownNames>>> 
   'probe.also.*': 'call',
   'checks.*.calls.*': 'call',
   'operations.*.call': 'call',
+  'checks.*.run': 'operation',
   'errors.*.check': 'check',
   'provides.*.port': 'port',
   'uses.*.field': 'field',
@@ -79,6 +80,7 @@ const knownNames = ({ component, compose, own }: Draft) => ({
   field: component.fields.map(({ name }) => name),
   variable: component.fields.flatMap((field) => variableOf(field) ?? []),
   call: Object.keys(component.calls),
+    operation: component.operations.map(({ id }) => id),
   check: joinEntry(component, compose, '', own).checks.map(({ id }) => id),
 });
 

@@ -158,6 +158,7 @@ const checks = entries({
   level: z.enum(['error', 'warning', 'notice']),
   message: template,
   remedy: template,
+  run: name.optional(),
 });
 
 const operations = entries({

@@ -1,3 +1,4 @@
+import { deployedAs } from '../cli/find-component.ts';
 import type { CatalogEntry } from '../catalog/catalog.ts';
 import type { ComponentView, EngineView } from '../fleet/model.ts';
 import type { Flow, FlowInput } from '../flows/flow.ts';
@@ -179,9 +180,9 @@ export function createCommands({ filterHistory, runs, hostPrompts, quit, redraw,
     begin(flow, { engineName, words, options });
 
   function startWith(flow: Flow, entry: CatalogEntry, { name: engineName }: EngineView): void {
-    const { components, engines } = app.fleet.snapshot();
-    const component = components.find(({ id, host, known }) => known && id === entry.id && host === engineName);
-    if (engines.some(({ name, engine }) => name === engineName && engine.reachable))
+    const snapshot = app.fleet.snapshot();
+    const component = deployedAs(entry, engineName, snapshot);
+    if (snapshot.engines.some(({ name, engine }) => name === engineName && engine.reachable))
       begin(flow, { engineName, entry, ...(component && { component }), words: [], options: {} });
     else say('warning', `${cleanLine(engineName)} is not connected.`);
   }

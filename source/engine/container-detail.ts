@@ -47,6 +47,7 @@ export interface InspectedContainer {
     NetworkMode?: string;
     RestartPolicy?: { Name?: string } | null;
     Devices?: { PathOnHost?: string }[] | null;
+    Runtime?: string;
     DeviceRequests?: { Driver?: string; Capabilities?: string[][] | null }[] | null;
     PortBindings?: PortBindings;
   } | null;
@@ -107,6 +108,7 @@ export function inspectedDetail(raw: InspectedContainer, libpod: LibpodInspected
       readOnly: mount.RW === false,
     })),
     devices: [
+      ...(host?.Runtime === 'nvidia' ? ['nvidia'] : []),
       ...(host?.Devices ?? []).flatMap((device) => device.PathOnHost ?? []),
       ...(host?.DeviceRequests ?? []).map(({ Driver, Capabilities }) => Driver || Capabilities?.flat().join(',') || 'device'),
     ],

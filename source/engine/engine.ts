@@ -81,6 +81,7 @@ export interface ContainerDetail extends ContainerFacts {
   endpoints: readonly { network: string; addresses: readonly string[] }[];
   exposed: readonly Pick<PublishedPort, 'containerPort' | 'protocol'>[];
   mounts: readonly { kind: string; source: string; target: string; readOnly: boolean }[];
+  /** Paths on the host, drivers of device requests, and `nvidia` if the NVIDIA runtime provides the GPUs. */
   devices: readonly string[];
   /** What the last health checks printed, oldest first; the fleet keeps only the last one. */
   healthOutputs: readonly string[];

@@ -59,6 +59,8 @@ export interface FindingView {
   level: 'error' | 'warning' | 'notice';
   message: string;
   remedy: string;
+  /** Id of the operation that the remedy names. */
+  operation?: string;
 }
 
 export interface ProbeView {

@@ -170,6 +170,7 @@ export class ProbeWatch {
             level: check.level,
             message: say(conditions.fillTemplate(check.message, facts)),
             remedy: say(conditions.fillTemplate(check.remedy, facts)),
+            ...(check.run !== undefined && { operation: check.run }),
           }));
         // A call without a response says neither that the task is done nor that it is not.
         const reported = setupTasks.filter(({ calls }) => calls.every((name) => answers[name]?.ok));

@@ -36,6 +36,8 @@ function stageRows({ title, state, members }: ChainStageView, at: number, severa
 
 function summary(stages: readonly ChainStageView[], findings: readonly ChainFinding[], whole: boolean): string {
   if (whole) return 'The chain is complete: every stage works, and no problems were found.';
+  if (stages.every(({ state }) => state === 'works') && findings.every(({ level }) => level !== 'error'))
+    return `Every stage works, with ${countText(findings.filter(({ level }) => level === 'warning').length, 'warning')}.`;
   const of = (state: ChainStageView['state']) => stages.filter((stage) => stage.state === state).length;
   const parts = [
     of('missing') > 0 && `${countText(of('missing'), 'stage')} missing`,

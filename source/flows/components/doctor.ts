@@ -15,6 +15,7 @@ interface Diagnosis {
   check: string;
   message: string;
   remedy: string;
+  operation?: string;
 }
 
 const levels: readonly Level[] = ['error', 'warning', 'notice'];
@@ -84,8 +85,9 @@ function ofComponent(component: ComponentView, { components }: FleetSnapshot, no
           },
         ]
       : []),
-    ...findings.map(({ level, check, message, remedy }) => ({
-      ...{ level, about, check, message: cleanLine(message), remedy: cleanLine(remedy) },
+    ...findings.map(({ message, remedy, ...finding }) => ({
+      ...finding,
+      ...{ about, message: cleanLine(message), remedy: cleanLine(remedy) },
     })),
     ...setupTasksLeft(component).map(({ id, title, urgent }) => ({
       ...{ level: urgent ? ('error' as const) : ('notice' as const), about, check: `task-${id}` },

@@ -106,6 +106,7 @@ function findingLines(finding: FindingView, { theme, width }: OverviewOptions): 
   return [
     ...paragraph(theme, role, `${finding.level}: ${finding.message}`, width - 4, ` ${theme.paint(role, severity[role])} `),
     ...paragraph(theme, undefined, finding.remedy, width - 6 - arrow.length, remedyLead),
+    ...(finding.operation === undefined ? [] : paragraph(theme, 'faint', 'enter: run it', width - 6, '     ')),
   ];
 }
 

@@ -22,7 +22,7 @@ import { overviewLines } from './overview-lines.ts';
 const keys = [
   { id: 'next-tab', keys: ['l', 'right'], title: 'Next tab' },
   { id: 'previous-tab', keys: ['h', 'left'], title: 'Previous tab' },
-  { id: 'run-operation', keys: ['enter'], title: 'In Operations: run one' },
+  { id: 'run-operation', keys: ['enter'], title: 'Run an operation, or the one that a finding names' },
   { id: 'next-match', keys: ['n'], title: 'Next search match' },
   { id: 'previous-match', keys: ['N'], title: 'Previous search match' },
 ] as const;
@@ -195,7 +195,11 @@ export const detail: Screen<'detail', (typeof keys)[number]['id']> = {
         'previous-tab': () => commands.turnTab(-1),
         'run-operation': () => {
           const flow = flowOf(app, 'op');
-          if (flow && store.get().tab === 'operations') commands.startFlow(flow);
+          const component = selectedComponent(app, store.get());
+          const found = component?.findings.find(({ operation }) => operation !== undefined)?.operation;
+          const { tab } = store.get();
+          if (flow && tab === 'operations') commands.startFlow(flow);
+          else if (flow && tab === 'overview' && found !== undefined) commands.startFlow(flow, component, [found]);
         },
         'next-match': () => scroll(nextMatch),
         'previous-match': () => scroll(previousMatch),
