@@ -57,6 +57,7 @@ const references: Readonly<Record<string, keyof ReturnType<typeof knownNames>>> 
   'probe.also.*': 'call',
   'checks.*.calls.*': 'call',
   'operations.*.call': 'call',
+  'calls.*.inputs.*.field': 'field',
   'checks.*.run': 'operation',
   'errors.*.check': 'check',
   'provides.*.port': 'port',

@@ -56,7 +56,7 @@ describeReal('docker', 'more of the catalog with real programs', (engine) => {
         await run('restore', 'rss-reader', '--to', backups, '--yes');
         await word('healthy');
         expect(await titles()).toEqual(['The hull is done']);
-        expect(await inside('reader', '/usr/bin/miniflux', '-refresh-feeds')).not.toContain('error');
+        expect(await run('op', 'rss-reader', 'refresh-by-command', '--yes')).not.toContain('error');
 
         await run('stop', 'rss-reader', '--service', 'db', '--yes');
         await word('database down');

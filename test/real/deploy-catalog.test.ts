@@ -46,7 +46,8 @@ describeReal('docker', 'the catalog with real programs', (engine) => {
         RISE: '1',
       }),
       word: 'balancing',
-      proof: async ({ word }) => {
+      proof: async ({ word, run }) => {
+        expect(await run('op', 'load-balancer', 'servers')).toContain('web1');
         expect((await ask(`http://${ownAddress}`, '/through')).body).toBe('served /through');
         healthy = false;
         await word('all servers down');
@@ -78,9 +79,12 @@ describeReal('docker', 'the catalog with real programs', (engine) => {
       ports: ['DNS_PORT=DNS_UDP_PORT', 'API_PORT', 'ADMIN_PORT'],
       before: () => makeStandIn(engine, adminPage),
       word: 'healthy',
-      proof: async ({ inside, port }) => {
-        await inside('pdns', 'pdnsutil', 'create-zone', 'example.lan', 'ns1.example.lan');
-        await inside('pdns', 'pdns_control', 'rediscover');
+      proof: async ({ inside, port, run }) => {
+        const op = (...words: string[]) => run('op', 'authoritative-dns', ...words);
+        await op('create-zone', '--set', 'zone=example.lan', '--set', 'server=ns1.example.lan', '--yes');
+        // With the API key of the deployment, which nobody has to type.
+        const { data } = JSON.parse(await op('list-zones', '--json')) as { data: { response: { name: string }[] } };
+        expect(data.response.map(({ name }) => name)).toEqual(['example.lan.']);
         await inside('pdns', 'pdnsutil', 'add-record', 'example.lan', 'www', 'A', '192.0.2.7');
         expect(await resolved('www.example.lan', port('DNS_PORT'))).toEqual(['192.0.2.7']);
       },
@@ -91,14 +95,13 @@ describeReal('docker', 'the catalog with real programs', (engine) => {
       id: 'recursive-resolver',
       ports: ['DNS_PORT=DNS_UDP_PORT'],
       word: 'resolving',
-      proof: async ({ fixture, port, inside }) => {
-        const folder = '/opt/unbound/etc/unbound';
+      proof: async ({ fixture, port, run }) => {
         await writeFile(
           join(fixture.stack, 'recursive-resolver/files/unbound/local.conf'),
           'server:\n    local-zone: "home.lan." transparent\n    local-data: "nas.home.lan. IN A 192.168.1.10"\n',
         );
-        await inside('unbound', 'unbound-checkconf', `${folder}/unbound.conf`);
-        await inside('unbound', 'unbound-control', '-c', `${folder}/unbound.conf`, 'reload');
+        await run('op', 'recursive-resolver', 'check');
+        await run('op', 'recursive-resolver', 'reload', '--yes');
         expect(await resolved('nas.home.lan', port('DNS_PORT'))).toEqual(['192.168.1.10']);
       },
     },

@@ -26,6 +26,7 @@ import { variablesOf } from '../../stack/plan/variables.ts';
 import { type HostAnswers, once, queryHost } from '../../stack/preflight/host-facts.ts';
 import { listDeployments } from '../../stack/read-deployment.ts';
 import type { EngineScope } from '../engine-scope.ts';
+import { loginPrefix } from '../secrets/secret-names.ts';
 
 export interface HostState {
   scope: EngineScope;
@@ -207,7 +208,7 @@ function newestOf(entries: readonly SecretEntry[], engineName: string, component
   const prefix = secretName(engineName, component, '');
   return entries.flatMap(({ name, versions }) => {
     const last = versions.at(-1);
-    return last && name.startsWith(prefix) ? [{ variable: name.slice(prefix.length), id: last.id, createdMs: last.createdMs }] : [];
+    return last && name.startsWith(prefix) && !name.startsWith(`${prefix}${loginPrefix}`) ? [{ variable: name.slice(prefix.length), id: last.id, createdMs: last.createdMs }] : [];
   });
 }
 

@@ -7,17 +7,22 @@ import type { ComponentView } from '../../fleet/model.ts';
 import type { SecretName } from '../../secrets/secrets.ts';
 import type { Session } from '../../session/session.ts';
 import type { FlowContext } from '../flow.ts';
+import { loginPrefix, variableOf } from '../secrets/secret-names.ts';
 
 export type Credentials = Readonly<Record<string, string>>;
 
-/** Beside the secrets of its deployment, which have no colon in their names. */
-export const credentialName = ({ host, id }: Pick<ComponentView, 'host' | 'id'>, input: string): SecretName =>
-  `${host}/${id}/login:${input}`;
+type Holder = Pick<ComponentView, 'host' | 'id'>;
+
+/** Returns where the value of an input is stored. A secret of the deployment is never replaced by a login, which would change the next deploy. */
+export function credentialName({ host, id }: Holder, { fields }: CatalogEntry, input: string, field: string | undefined): SecretName {
+  const declared = fields.find(({ name }) => name === field);
+  return `${host}/${id}/${declared?.target === 'credential' ? variableOf(declared) : `${loginPrefix}${input}`}`;
+}
 
 const accountInputs: ReadonlySet<string> = new Set(['user', 'username', 'email']);
 
 /** The inputs with which a call logs in: secrets, and the account beside them. */
-export function credentialInputs({ inputs, http }: ComponentCall): string[] {
+export function credentialInputs({ inputs, http }: Pick<ComponentCall, 'inputs' | 'http'>): string[] {
   const user = http?.basic ? placeholdersIn(http.basic.user) : [];
   const names = Object.keys(inputs);
   if (!names.some((name) => inputs[name]?.secret)) return [];
@@ -33,8 +38,9 @@ export function signInFor({ calls }: CatalogEntry, input: string): [name: string
 export async function storedCredentials(
   session: Session,
   context: FlowContext,
-  component: ComponentView,
-  call: ComponentCall,
+  { host, id }: Holder,
+  entry: CatalogEntry,
+  call: Pick<ComponentCall, 'inputs' | 'http'>,
 ): Promise<Record<string, string>> {
   const names = credentialInputs(call);
   const found: Record<string, string> = {};
@@ -42,9 +48,9 @@ export async function storedCredentials(
   try {
     const vault = await context.vault(session);
     for (const name of names) {
-      const value =
-        (await vault.read(credentialName(component, name), session.signal)) ??
-        (await vault.read(`${component.host}/${component.id}/${name}`, session.signal));
+      const declared = entry.fields.find((one) => one.name === call.inputs[name]?.field);
+      const own = await vault.read(`${host}/${id}/${loginPrefix}${name}`, session.signal);
+      const value = own ?? (declared && (await vault.read(`${host}/${id}/${variableOf(declared)}`, session.signal)));
       if (value !== undefined) found[name] = value;
     }
   } catch (thrown) {

@@ -8,7 +8,8 @@ import { namesText } from '../../text/words.ts';
 import { entryOf, targetOf } from '../call-target.ts';
 import { componentOf } from '../components/service-targets.ts';
 import type { Procedure } from '../flow.ts';
-import { type Credentials, credentialInputs, credentialName, givenBy, signInFor } from './credentials.ts';
+import { loginPrefix, variableOf } from '../secrets/secret-names.ts';
+import { type Credentials, credentialInputs, credentialName, givenBy, signInFor, storedCredentials } from './credentials.ts';
 import { failureOf } from './failure-of.ts';
 import { completeInputs } from './operation-inputs.ts';
 
@@ -54,9 +55,11 @@ export const logIn: Procedure = async (session, input, context) => {
   const choices = ways.map(({ id, title }) => ({ value: id, label: title }));
   const id = ways.length === 1 ? first.id : await session.ask.choice({ id: 'way', label: 'Log in with', choices });
   const way = ways.find((one) => one.id === id) ?? first;
+  // The password of a deployment is known, and its token is what is missing.
+  const known = way.signIn ? await storedCredentials(session, context, component, entry, way.signIn) : {};
   const typed = session.dryRun
     ? {}
-    : await completeInputs(session, { title: `Log in to ${component.id}`, inputs: way.inputs }, 'login', {});
+    : await completeInputs(session, { title: `Log in to ${component.id}`, inputs: way.inputs }, 'login', known);
   for (const [name, { secret }] of Object.entries(way.inputs)) if (secret && typed[name]) session.hide(typed[name]);
   const vault = await context.vault(session);
   const names = Object.keys(way.signIn?.gives ?? way.inputs);
@@ -70,8 +73,8 @@ export const logIn: Procedure = async (session, input, context) => {
       const credentials = await proven(target, way, typed, grant, component.id);
       for (const [name, value] of Object.entries(credentials)) {
         session.hide(value);
-        const stored = await vault.read(credentialName(component, name), grant.signal);
-        if (stored !== value) await vault.write(grant, credentialName(component, name), value, 'login');
+        const place = credentialName(component, entry, name, way.inputs[name]?.field);
+        if ((await vault.read(place, grant.signal)) !== value) await vault.write(grant, place, value, 'login');
       }
       return true;
     },
@@ -103,9 +106,13 @@ async function proven(
 export const logOut: Procedure = async (session, input, context) => {
   const component = componentOf(input);
   const vault = await context.vault(session);
-  const prefix = credentialName(component, '');
-  const names = (await vault.list(session.signal)).flatMap(({ name }) => (name.startsWith(prefix) ? [name] : []));
-  const shown = namesText(names.map((name) => name.slice(prefix.length)));
+  const prefix = `${component.host}/${component.id}/`;
+  const held = new Set(entryOf(context, component)?.fields.flatMap((field) => (field.target === 'credential' ? [variableOf(field)] : [])));
+  const isCredential = (variable: string) => variable.startsWith(loginPrefix) || held.has(variable);
+  const names = (await vault.list(session.signal)).flatMap(({ name }) =>
+    name.startsWith(prefix) && isCredential(name.slice(prefix.length)) ? [name] : [],
+  );
+  const shown = namesText(names.map((name) => name.slice(prefix.length).replace(loginPrefix, '')));
   if (names.length === 0)
     return { message: `No credentials are stored for ${component.id}.`, data: { component: component.id, removed: [] } };
   const removed = await session.act({

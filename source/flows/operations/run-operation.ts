@@ -40,7 +40,7 @@ export const runOperation: Procedure = async (session, input, context) => {
     const message = `The response of "${operation.title}" contains credentials, which are not shown.`;
     throw new Fault('usage.operation', message, `Log in, and store them: quarterdeck login ${component.id}`);
   }
-  const known = { ...(await storedCredentials(session, context, component, call)), ...givenInputs(input, call) };
+  const known = { ...(await storedCredentials(session, context, component, entry, call)), ...givenInputs(input, call) };
   const missing = credentialInputs(call).find((name) => known[name] === undefined && signInFor(entry, name));
   if (missing !== undefined)
     throw new Fault('refused.login', `${component.id} requires a login for this operation.`, `Log in: quarterdeck login ${component.id}`);

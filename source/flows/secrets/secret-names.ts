@@ -24,6 +24,9 @@ export function secretFields(entry: CatalogEntry): readonly ComponentField[] {
   return entry.fields.filter(({ secret }) => secret);
 }
 
+/** Credentials of `login` are beside the secrets of the deployment, which have no colon in their names. */
+export const loginPrefix = 'login:';
+
 export function variableOf(field: ComponentField): string {
   return field.env ?? field.name;
 }

@@ -64,7 +64,7 @@ class Applications extends DoubleFixture {
 }
 
 type Row = FlowRow<Applications>;
-const withKey = (applications: Applications) => applications.keep(`${workflows}/login:API_KEY`, apiKey);
+const withKey = (applications: Applications) => applications.keep(`${workflows}/API key`, apiKey);
 const ofWorkflows = (more: Partial<Row> & Pick<Row, 'flow' | 'acts'>): Row => ({ component: workflows, first: withKey, ...more });
 
 export const operationFlows: Family<Applications> = {
