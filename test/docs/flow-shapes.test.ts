@@ -93,3 +93,9 @@ test('of vulnerabilities', async () => {
   // Told in the text below the shape.
   expect(paths.filter((path) => !shape.includes(path) && !path.startsWith('.scanners'))).toEqual([]);
 });
+
+test('of operations and of everything that is wrong', async () => {
+  const shape = (holding: string) => keyPaths(documented(holding)).sort();
+  expect(keyPaths(await dataOf('ops', 'model-runtime')).sort()).toEqual(shape('"operations"'));
+  expect(keyPaths(await dataOf('doctor', '')).filter((path) => !shape('"check": "migrations-pending"').includes(path))).toEqual([]);
+});
