@@ -174,7 +174,7 @@ export function collect(response: IncomingMessage, limitBytes: number, arrival?:
 function readable(error: Error, tls: boolean): Error {
   const code = 'code' in error ? String(error.code) : '';
   const said = (message: string) => Object.assign(new Error(message, { cause: error }), { code });
-  if (code.startsWith('HPE_')) return said('the server does not use HTTP');
+  if (code.startsWith('HPE_')) return said('the response is not valid HTTP');
   if (code === 'ECONNRESET' || code === 'EPIPE' || /socket hang up/.test(error.message))
     return said('the connection was closed without a response');
   const isAlert = /^(?:EPROTO|ERR_SSL)/.test(code) && /alert/i.test(code + error.message);

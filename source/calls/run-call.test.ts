@@ -295,7 +295,7 @@ describe('an http call', () => {
 
   it('says what came instead of HTTP', async () => {
     const rubbish = await serveRaw((socket) => socket.write('SSH-2.0-OpenSSH_9.2\r\n'));
-    expect(await ask(target(rubbish), get())).toMatchObject({ ok: false, failure: 'The server does not use HTTP.' });
+    expect(await ask(target(rubbish), get())).toMatchObject({ ok: false, failure: 'The response is not valid HTTP.' });
     const closing = await serveRaw((socket) => socket.destroy());
     expect(await ask(target(closing), get())).toMatchObject({ ok: false, failure: 'The connection was closed without a response.' });
     const cutting = await serveRaw((socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nabc'));
@@ -314,7 +314,7 @@ describe('an http call', () => {
 
   it('survives a flood of headers and a switch of protocol', async () => {
     const flood = await serveRaw((socket) => socket.write(`HTTP/1.1 200 OK\r\n${'X-A: b\r\n'.repeat(20_000)}\r\n`));
-    expect(await ask(target(flood), get())).toMatchObject({ ok: false, failure: expect.stringContaining('does not use HTTP') });
+    expect(await ask(target(flood), get())).toMatchObject({ ok: false, failure: expect.stringContaining('is not valid HTTP') });
     const upgrade = await serveRaw((socket) =>
       socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n'),
     );

@@ -98,7 +98,7 @@ describe('a container that ended (R5)', () => {
     const between = { state: 'exited' as const, finishedMs: nowMs - 100, exitCode: 5, restartPolicy: 'always' as const, restartCount: 12 };
     expect(stateOf(between)).toMatchObject({
       state: 'restarting',
-      detail: 'restarted 12 times, last ended with exit code 5',
+      detail: 'restarted 12 times, last exit code 5',
       reconsiderMs: nowMs + 1_900,
     });
     expect(stateOf(between, { stopAskedMs: nowMs - 200 }).state).toBe('stopped');

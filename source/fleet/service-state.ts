@@ -211,7 +211,7 @@ export function serviceState(
     const why = known?.outOfMemory
       ? ', last killed because memory ran out'
       : code !== undefined && known?.state !== 'running'
-        ? `, last ended with ${exitText(code)}`
+        ? `, last ${exitText(code)}`
         : '';
     return say('restarting', `${often}${why}`, { exitCode: known?.state === 'running' ? undefined : code, restarts: count });
   }

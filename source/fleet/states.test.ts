@@ -57,7 +57,7 @@ const table: readonly Row[] = [
   {
     name: 'restart loop',
     container: { state: 'restarting', restartCount: 7, exitCode: 1 },
-    seen: ['restarting', 'error', 'restarted 7 times, last ended with exit code 1'],
+    seen: ['restarting', 'error', 'restarted 7 times, last exit code 1'],
   },
   { name: 'dead', container: { state: 'dead' }, seen: ['failed', 'error', 'dead: the engine could not remove it'] },
   {

@@ -182,7 +182,7 @@ function takenProblem(port: number, id: string, { entries }: Catalog): string | 
   if (!user) return undefined;
   let free = port + 1;
   while (userOf(free)) free++;
-  return `${port} is the default port of ${user.id} (${user.product.name}). ${free} is free.`;
+  return `${port} is the default port of ${user.id} (${user.product.name}). No catalog entry uses ${free}.`;
 }
 
 function pathProblem(text: string): string | undefined {

@@ -164,7 +164,7 @@ async function verify(scope: EngineScope, deployment: Deployment, { verify: chec
     const why = ended.output.trim().split('\n').at(-1) ?? '';
     session.show({
       kind: 'text',
-      text: cleanLine(`${program} could not be run in the container, so the product itself did not check the file: ${why}`),
+      text: cleanLine(`Could not run ${program} in the container, so the product itself did not check the file: ${why}`),
     });
     return notAsked;
   }

@@ -4,7 +4,7 @@ const shared: Partial<FlowMeta> & Pick<FlowMeta, 'about'> = {
   about: 'host',
   offeredOn: (components, ports) =>
     components.some(({ speaks }) => speaks === 'crowdsec') || ports.some(({ owner }) => owner === 'crowdsec'),
-  flags: { component: { meaning: 'CrowdSec to use, if a host has several', value: 'ID' } },
+  flags: { component: { meaning: 'CrowdSec instance to use, if the host has several', value: 'ID' } },
 };
 
 const change = resumable('operate');

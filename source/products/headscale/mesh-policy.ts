@@ -185,6 +185,6 @@ function changeText(before: string | undefined, after: string): string {
 }
 
 function overtaken(id: string): Fault {
-  const message = 'The policy was changed while you were editing, so your version was not set.';
+  const message = 'The policy was changed while you were editing, so your changes were not applied.';
   return new Fault('refused.overtaken', message, `Review the current policy, then edit again: quarterdeck mesh policy ${id}`);
 }

@@ -89,7 +89,7 @@ async function askReady(session: Session, input: FlowInput, counts: ShareCounts 
     label: `Create ${shares} ${recovery ? 'recovery' : 'key'} shares, ${threshold} of which ${recovery ? 'are required' : 'unseal the server'}`,
     help: 'Each share is shown once to its holder, who writes it down and types it again. The root token follows. Nothing is stored, so if you quit before the end, you must start again.',
     choices: [
-      { value: 'yes', label: 'Create', detail: 'the holders are here' },
+      { value: 'yes', label: 'Create', detail: 'requires all holders to be present' },
       { value: 'pgp', label: 'Create, sealed with PGP', detail: 'shares are not shown: each holder decrypts their own' },
       { value: 'no', label: 'Not now' },
     ],

@@ -190,7 +190,7 @@ function edgeText(edge: LogEdge, filtered: boolean, direction: 'back' | 'forth',
   if (edge.state === 'failed') return cleanLine(edge.message);
   if (edge.state !== 'loading') return undefined;
   const to = edge.timeMs === undefined ? '' : `, ${direction === 'back' ? 'back' : 'up'} to ${clockText(edge.timeMs)}`;
-  const stop = `, ${keymap.keyOf('back')} stops`;
+  const stop = ` (${keymap.keyOf('back')} to stop)`;
   if (!filtered) return `loading ${direction === 'back' ? 'older' : 'newer'} lines${to}${stop}`;
   if (edge.searched === 0) return `searching${stop}`;
   return `searched ${numberText(edge.searched)} lines${to}${stop}`;
@@ -252,7 +252,7 @@ function notesText({ theme, viewer, logs, keymap }: LogLinesOptions): string {
     (searching && edgeText(searching, true, 'back', keymap)) ??
     edgeText(back, filtered, 'back', keymap) ??
     edgeText(forth, filtered, 'forth', keymap);
-  if (typeof doing === 'string') notes.push(theme.paint('busy', `${doing}, ${keymap.keyOf('back')} stops`));
+  if (typeof doing === 'string') notes.push(theme.paint('busy', `${doing} (${keymap.keyOf('back')} to stop)`));
   else if (progress !== undefined)
     notes.push(theme.paint([back, forth, searching].some((edge) => edge?.state === 'loading') ? 'busy' : 'error', progress));
   const set = [
