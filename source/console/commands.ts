@@ -172,7 +172,7 @@ export function createCommands({ filterHistory, runs, hostPrompts, quit, redraw,
     const engineName = host ?? (flow.offline || others.length === 0 ? first?.name : undefined);
     if (!first) say('warning', 'No engine has responded yet.');
     else if (engineName === undefined)
-      say('warning', `No host is selected. Choose a host with ${keymap.keyOf('hosts')} or in Components first.`);
+      say('warning', `No host is selected. Press ${keymap.keyOf('hosts')} to choose a host, or select one in Components.`);
     else startOn(flow, engineName, words);
   }
 

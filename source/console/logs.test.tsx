@@ -97,7 +97,7 @@ describe('scrolling back', () => {
     await screen.sees('line 50');
     const release = screen.app.logs.holdHistory();
     await screen.press('g', 'k');
-    await screen.sees(/loading older lines, back to 13:\d\d:\d\d, Esc stops/);
+    await screen.sees(/loading older lines, back to 13:\d\d:\d\d \(Esc to stop\)/);
     await screen.press('esc');
     await screen.misses('loading');
     await screen.sees('older lines: k or PgUp loads them', 'paused');
@@ -189,7 +189,7 @@ describe('a filter', () => {
     const release = screen.app.logs.holdHistory();
     await screen.press('/');
     await screen.type('needle');
-    await screen.sees(/searched 3,000 lines, back to 13:\d\d:\d\d, Esc stops/);
+    await screen.sees(/searched 3,000 lines, back to 13:\d\d:\d\d \(Esc to stop\)/);
     release();
     await screen.sees('needle old 8', 'needle old 1008', 'needle old 2008', 'start of the log');
   });

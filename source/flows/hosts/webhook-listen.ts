@@ -122,7 +122,7 @@ function bodyLines(body: Buffer): string[] {
   if (lines.length === 1 && lines[0] === '') return [];
   const left = lines.length - shownLines;
   const wasCut = whole.length > shownCharacters || left > 0;
-  return [...lines.slice(0, shownLines), ...(wasCut ? ['... truncated; --json shows more'] : [])];
+  return [...lines.slice(0, shownLines), ...(wasCut ? ['... truncated; use --json to see more'] : [])];
 }
 
 /** Returns undefined for text that is not JSON, or is nested too deeply to be shown. */

@@ -140,7 +140,7 @@ describe('what is shown of a response', () => {
     answer.body = { lines: Array.from({ length: 3000 }, (_, index) => `line ${index}`) };
     await op(['list']);
     expect(shown()).toMatchObject([
-      { kind: 'text', text: expect.stringMatching(/\n\.\.\. 1,001 more lines; --json or --out FILE has them all$/) },
+      { kind: 'text', text: expect.stringMatching(/\n\.\.\. 1,001 more lines; use --json or --out FILE to get all of them$/) },
     ]);
   });
 });

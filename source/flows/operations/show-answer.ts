@@ -22,7 +22,7 @@ export function showAnswer(session: Session, { json, body }: Pick<WholeCallAnswe
   }
   const lines = stringify(json, { lineWidth: 0 }).trimEnd().split('\n');
   const rest = lines.length - mostLines;
-  const more = rest > 0 ? `\n... ${numberText(rest)} more lines; --json or --out FILE has them all` : '';
+  const more = rest > 0 ? `\n... ${numberText(rest)} more lines; use --json or --out FILE to get all of them` : '';
   session.show({ kind: 'text', text: `${lines.slice(0, mostLines).join('\n')}${more}` });
 }
 

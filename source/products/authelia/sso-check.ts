@@ -191,7 +191,7 @@ export function readPolicyCheck(words: string) {
 async function askUrl(session: Session, input: FlowInput, { config }: RunningPortal): Promise<URL> {
   const domain = config.domains[0]?.domain;
   const written = await argumentOrPrompt(session, {
-    ...{ id: 'url', given: input.words[0], code: 'usage.url', remedy: 'For example https://media.example.org/' },
+    ...{ id: 'url', given: input.words[0], code: 'usage.url', remedy: 'For example: https://media.example.org/' },
     label: 'Address',
     help: 'The address that you open in a browser.',
     initial: domain === undefined ? 'https://' : `https://media.${domain}/`,

@@ -78,7 +78,7 @@ export const allowlistsAdd = onPrevention(async (prevention, session, input) => 
       nameOf(session, input, {
         id: 'first',
         label: 'Name of the first allowlist',
-        help: 'For example office. Runs cscli allowlists create.',
+        help: 'For example, office. Runs cscli allowlists create.',
       }),
     );
     await create(session, prevention, first, first);

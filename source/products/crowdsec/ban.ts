@@ -97,7 +97,7 @@ async function chooseTarget(session: Session, input: FlowInput, guards: readonly
   const answer = await session.ask.text({
     id: 'target',
     label: 'Address, range or country',
-    help: 'For example 192.0.2.7, 192.0.2.0/24, 2001:db8::/32 or FR. Bans that would lock you out are refused.',
+    help: 'For example: 192.0.2.7, 192.0.2.0/24, 2001:db8::/32 or FR. Bans that would lock you out are refused.',
     check: (text) => {
       const parsed = parseBanTarget(text);
       if (typeof parsed === 'string') return parsed;

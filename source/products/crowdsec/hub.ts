@@ -54,7 +54,7 @@ export const collectionsInstall = onPrevention(async (prevention, session, input
   const known = items.filter(({ kind }) => kind === 'collections');
   const offered = known.filter(({ enabled }) => !enabled);
   const name = await unlessCancelled(session, 'Nothing was installed.', () =>
-    collectionOf(session, input, offered, ['Collection to install', 'Every collection of the hub index is installed.']),
+    collectionOf(session, input, offered, ['Collection to install', 'All collections in the hub index are already installed.']),
   );
   if (known.length > 0 && !known.some((item) => item.name === name)) {
     throw new Fault(

@@ -33,7 +33,7 @@ export const bouncersAdd = onPrevention(async (prevention, session, input) => {
     nameOf(session, input, {
       id: 'name',
       label: 'Bouncer name',
-      help: 'For example firewall-nas. Runs cscli bouncers add. The key is shown once.',
+      help: 'For example, firewall-nas. Runs cscli bouncers add. The key is shown once.',
     }),
   );
   const there = known.find((bouncer) => bouncer.name === name);

@@ -75,7 +75,7 @@ export async function setExpiry(step: NodeStep): Promise<string> {
     help: `Sends POST /api/v1/node/${node.id}/expire with the new expiry, such as 30d or 26w.`,
     initial: '180d',
     check: expirationProblem,
-    ...{ code: 'usage.duration', remedy: 'For example 180d.' },
+    ...{ code: 'usage.duration', remedy: 'For example: 180d' },
   });
   const [begun] = step.value === undefined ? [] : session.noted('expires-at');
   const atMs = begun === undefined ? Date.now() + (parseDuration(written) ?? 0) * 1000 : Number(begun);

@@ -112,8 +112,8 @@ export async function* checkDevices({ services, host, signal }: PreflightContext
     const id = `device:${path}`;
     const message = `The host has no ${cleanLine(path)}${graphics ? ', so no graphics card can be used' : ''}.`;
     const remedy = setTo(variables[0], '/dev/null', 'Disable the device');
-    const effect = graphics ? 'the CPU is used instead' : 'the device is not used';
-    if (remedy) yield warning(id, message, `Set ${variables[0]}=/dev/null, so that ${effect}.`, { rule, remedy });
+    const effect = graphics ? 'use the CPU instead' : 'disable the device';
+    if (remedy) yield warning(id, message, `Set ${variables[0]}=/dev/null to ${effect}.`, { rule, remedy });
     else if (graphics)
       yield warning(id, message, 'Remove the device from compose.yaml, because a container does not start if a device is missing.', {
         rule,

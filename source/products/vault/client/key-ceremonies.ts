@@ -160,7 +160,7 @@ async function findCalls(
 export function noCalls(what: string): Fault {
   return vaultFault(
     `This server cannot ${what} over its API. The call is disabled, or the server is too old.`,
-    'Newer OpenBao versions require a login; to allow the call without a login for a while, set disable_unauthed_* = false in the listener. In Vault, set enable_unauthenticated_access.',
+    'Newer OpenBao versions require a login. To allow the call without one temporarily, set disable_unauthed_rekey_endpoints or disable_unauthed_generate_root_endpoints to false in the listener. In Vault, set enable_unauthenticated_access.',
     'refused.ceremony',
   );
 }
