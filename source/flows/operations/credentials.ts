@@ -1,6 +1,5 @@
 import { evaluate } from '../../calls/conditions.ts';
 import type { CatalogEntry } from '../../catalog/catalog.ts';
-import { placeholdersIn } from '../../catalog/placeholders.ts';
 import type { ComponentCall } from '../../catalog/schema.ts';
 import { Fault } from '../../faults/fault.ts';
 import type { ComponentView } from '../../fleet/model.ts';
@@ -8,6 +7,7 @@ import type { SecretName } from '../../secrets/secrets.ts';
 import type { Session } from '../../session/session.ts';
 import type { FlowContext } from '../flow.ts';
 import { loginPrefix, variableOf } from '../secrets/secret-names.ts';
+import { credentialInputs } from './credential-inputs.ts';
 
 export type Credentials = Readonly<Record<string, string>>;
 
@@ -17,16 +17,6 @@ type Holder = Pick<ComponentView, 'host' | 'id'>;
 export function credentialName({ host, id }: Holder, { fields }: CatalogEntry, input: string, field: string | undefined): SecretName {
   const declared = fields.find(({ name }) => name === field);
   return `${host}/${id}/${declared?.target === 'credential' ? variableOf(declared) : `${loginPrefix}${input}`}`;
-}
-
-const accountInputs: ReadonlySet<string> = new Set(['user', 'username', 'email']);
-
-/** The inputs with which a call logs in: secrets, and the account beside them. */
-export function credentialInputs({ inputs, http }: Pick<ComponentCall, 'inputs' | 'http'>): string[] {
-  const user = http?.basic ? placeholdersIn(http.basic.user) : [];
-  const names = Object.keys(inputs);
-  if (!names.some((name) => inputs[name]?.secret)) return [];
-  return names.filter((name) => inputs[name]?.secret || user.includes(name) || accountInputs.has(name));
 }
 
 /** Returns the call that gives a credential, such as a token for a password, if there is one. */

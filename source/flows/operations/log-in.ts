@@ -9,7 +9,8 @@ import { entryOf, targetOf } from '../call-target.ts';
 import { componentOf } from '../components/service-targets.ts';
 import type { Procedure } from '../flow.ts';
 import { loginPrefix, variableOf } from '../secrets/secret-names.ts';
-import { type Credentials, credentialInputs, credentialName, givenBy, signInFor, storedCredentials } from './credentials.ts';
+import { credentialInputs } from './credential-inputs.ts';
+import { type Credentials, credentialName, givenBy, signInFor, storedCredentials } from './credentials.ts';
 import { failureOf } from './failure-of.ts';
 import { completeInputs } from './operation-inputs.ts';
 

@@ -232,3 +232,16 @@ test('an unknown operation, and one with a name that is nearly right', async () 
   const thrown = await fault(op(['lits']));
   expect([thrown.code, thrown.remedy]).toEqual(['usage.operation', expect.stringContaining('"list"')]);
 });
+
+test('in a read-only session nothing is sent that logs in, runs a program or changes something', async () => {
+  fixture.policy = { ...fixture.policy, readOnly: true };
+  await fixture.vault.write(undefined, 'local/shop/login:API_KEY' as never, 'key-4711', 'login');
+  for (const [words, options] of [
+    [['count'], { set: ['of=salt'] }],
+    [['add'], { set: ['name=Bread'] }],
+  ] as const)
+    expect((await fault(op(words, options))).code).toBe('refused.readOnly');
+  await op(['list']);
+  expect(server.requests).toEqual(['GET /items']);
+  expect(fixture.engine.requests).toEqual([]);
+});

@@ -15,7 +15,8 @@ import type { FlowInput, FlowOutcome, Procedure } from '../flow.ts';
 import { optionOf, wordsUpTo } from '../flow-options.ts';
 import { saveFile } from '../save-file.ts';
 
-import { credentialInputs, signInFor, storedCredentials } from './credentials.ts';
+import { credentialInputs, readOnlyProblem } from './credential-inputs.ts';
+import { signInFor, storedCredentials } from './credentials.ts';
 import { failureOf } from './failure-of.ts';
 import { completeInputs, givenInputs } from './operation-inputs.ts';
 import { showAnswer } from './show-answer.ts';
@@ -40,6 +41,8 @@ export const runOperation: Procedure = async (session, input, context) => {
     const message = `The response of "${operation.title}" contains credentials, which are not shown.`;
     throw new Fault('usage.operation', message, `Log in, and store them: quarterdeck login ${component.id}`);
   }
+  const problem = session.readOnly && operation.right === 'read' ? readOnlyProblem(call) : undefined;
+  if (problem !== undefined) throw new Fault('refused.readOnly', problem, 'Run the command without --read-only.');
   const known = { ...(await storedCredentials(session, context, component, entry, call)), ...givenInputs(input, call) };
   const missing = credentialInputs(call).find((name) => known[name] === undefined && signInFor(entry, name));
   if (missing !== undefined)

@@ -35,6 +35,7 @@ class Applications extends DoubleFixture {
   }
 
   answer({ method, url, headers, body }: Asked): Given {
+    if (url === '/api/bootstrap') return { body: { item: { version: '2.0.0' } } };
     if (url === '/api/access-tokens') {
       const isRight = (JSON.parse(body.toString()) as { password?: string }).password === password;
       return isRight ? { body: { item: token } } : { status: 401, body: { code: 'E_UNAUTHORIZED', message: 'Invalid credentials' } };
@@ -72,19 +73,18 @@ export const operationFlows: Family<Applications> = {
   open: () => Applications.open(),
   rows: [
     { flow: 'ops', component: workflows, acts: [] },
-    ofWorkflows({ flow: 'op', title: 'that reads', words: ['workflows'], acts: [], secrets: 1 }),
-    ofWorkflows({
+    ofWorkflows({ flow: 'op', title: 'that reads', words: ['workflows'], acts: [], secrets: 1, readOnly: 'refused.readOnly' }),
+    {
       flow: 'op',
       title: 'saved in a file',
-      words: ['workflows'],
-      options: (applications) => ({ out: applications.file('workflows.json') }),
+      component: boards,
+      words: ['about'],
+      options: (applications) => ({ out: applications.file('about.json') }),
       acts: ['save'],
-      secrets: 1,
-      dryRunShows: { text: /Would send: GET \/api\/v1\/workflows/ },
-      readOnly: 'refused.readOnly',
-      end: (applications) => readFile(applications.file('workflows.json'), 'utf8').catch(() => 'missing'),
-      belongs: [{ file: /workflows\.json$/, why: 'it is what was asked for' }],
-    }),
+      dryRunShows: { text: /Would send: GET \/api\/bootstrap/ },
+      end: (applications) => readFile(applications.file('about.json'), 'utf8').catch(() => 'missing'),
+      belongs: [{ file: /about\.json$/, why: 'it is what was asked for' }],
+    },
     ofWorkflows({
       flow: 'op',
       title: 'that changes something',

@@ -69,7 +69,8 @@ export function overviewLines(options: OverviewOptions): string[] {
 
   if (component.findings.length > 0) {
     lines.push('', ` ${theme.paint('heading', 'Findings')}`);
-    for (const finding of component.findings) lines.push(...findingLines(finding, options));
+    const offered = component.findings.find(({ operation }) => operation !== undefined);
+    for (const finding of component.findings) lines.push(...findingLines(finding, finding === offered, options));
   }
 
   if (component.setupTasks.length > 0) lines.push('', ...setupTaskLines(options));
@@ -99,14 +100,14 @@ function loadLines({ theme, width }: OverviewOptions, stats: StatsHistory): stri
   ];
 }
 
-function findingLines(finding: FindingView, { theme, width }: OverviewOptions): string[] {
+function findingLines(finding: FindingView, isOffered: boolean, { theme, width }: OverviewOptions): string[] {
   const { arrow, severity } = theme.glyphs;
   const role = levelRoles[finding.level];
   const remedyLead = `   ${theme.paint('accent', arrow)} `;
   return [
     ...paragraph(theme, role, `${finding.level}: ${finding.message}`, width - 4, ` ${theme.paint(role, severity[role])} `),
     ...paragraph(theme, undefined, finding.remedy, width - 6 - arrow.length, remedyLead),
-    ...(finding.operation === undefined ? [] : paragraph(theme, 'faint', 'enter: run it', width - 6, '     ')),
+    ...(isOffered ? paragraph(theme, 'faint', 'enter: run it', width - 6, '     ') : []),
   ];
 }
 

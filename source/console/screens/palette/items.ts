@@ -2,6 +2,7 @@ import fuzzysort from 'fuzzysort';
 import type { QuarterdeckApp } from '../../../app/app.ts';
 import type { ComponentView, EngineView, FleetSnapshot } from '../../../fleet/model.ts';
 import type { Flow } from '../../../flows/flow.ts';
+import { readOnlyProblem } from '../../../flows/operations/credential-inputs.ts';
 import type { Commands } from '../../commands.ts';
 import { keyText } from '../../key-press.ts';
 import type { CommandId, KeyBinding, Keymap } from '../../keymap.ts';
@@ -105,7 +106,10 @@ function operationItems(app: QuarterdeckApp, component: ComponentView | undefine
   const entry = component?.known ? app.catalog.get(component.entry ?? component.id) : undefined;
   if (!flow || !component || !entry) return [];
   return entry.operations
-    .filter(({ right, call }) => !entry.calls[call]?.gives && (right === 'read' || !app.options.readOnly))
+    .filter(({ call: name }) => {
+      const call = entry.calls[name];
+      return call && !call.gives && (!app.options.readOnly || readOnlyProblem(call) === undefined);
+    })
     .map(({ id, title, consequences }) => ({
       kind: 'do',
       title: `${title}: ${nameOf(component)}`,
