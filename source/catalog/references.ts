@@ -81,7 +81,7 @@ const knownNames = ({ component, compose, own }: Draft) => ({
   field: component.fields.map(({ name }) => name),
   variable: component.fields.flatMap((field) => variableOf(field) ?? []),
   call: Object.keys(component.calls),
-    operation: component.operations.map(({ id }) => id),
+  operation: component.operations.map(({ id }) => id),
   check: joinEntry(component, compose, '', own).checks.map(({ id }) => id),
 });
 

@@ -1,5 +1,5 @@
-import { deployedAs } from '../cli/find-component.ts';
 import type { CatalogEntry } from '../catalog/catalog.ts';
+import { deployedAs } from '../cli/find-component.ts';
 import type { ComponentView, EngineView } from '../fleet/model.ts';
 import type { Flow, FlowInput } from '../flows/flow.ts';
 import { cleanLine } from '../text/clean.ts';

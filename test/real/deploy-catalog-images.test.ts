@@ -33,7 +33,7 @@ describeReal('docker', 'more of the catalog with real programs', (engine) => {
       id: 'rss-reader',
       ports: ['WEB_PORT'],
       word: 'healthy',
-      proof: async ({ port, run, word, fixture, inside }) => {
+      proof: async ({ port, run, word, fixture }) => {
         const env = (await fixture.container('rss-reader', 'reader'))?.Config.Env ?? [];
         const password = env.find((line) => line.startsWith('ADMIN_PASSWORD='))?.split('=')[1];
         const headers = { Authorization: `Basic ${Buffer.from(`admin:${password}`).toString('base64')}` };

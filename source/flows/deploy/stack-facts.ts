@@ -208,7 +208,9 @@ function newestOf(entries: readonly SecretEntry[], engineName: string, component
   const prefix = secretName(engineName, component, '');
   return entries.flatMap(({ name, versions }) => {
     const last = versions.at(-1);
-    return last && name.startsWith(prefix) && !name.startsWith(`${prefix}${loginPrefix}`) ? [{ variable: name.slice(prefix.length), id: last.id, createdMs: last.createdMs }] : [];
+    return last && name.startsWith(prefix) && !name.startsWith(`${prefix}${loginPrefix}`)
+      ? [{ variable: name.slice(prefix.length), id: last.id, createdMs: last.createdMs }]
+      : [];
   });
 }
 

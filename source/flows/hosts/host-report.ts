@@ -161,7 +161,8 @@ function reportLimits({ sessions, sockets, ports }: Awaited<ReturnType<RemoteHos
     sessions < sessionsNeeded &&
       `sshd allows only ${countText(sessions, 'more session')} per connection, so copies and compose wait for each other: set MaxSessions 10`,
   ].filter(Boolean);
-  if (problems.length === 0) add('sshd', 'ok', 'sshd', `forwards sockets and ports, and allows ${sessions >= sessionsTried ? 'enough' : sessions} sessions`);
+  if (problems.length === 0)
+    add('sshd', 'ok', 'sshd', `forwards sockets and ports, and allows ${sessions >= sessionsTried ? 'enough' : sessions} sessions`);
   else add('sshd', 'warning', 'sshd', `${problems.join('; ')}. Edit /etc/ssh/sshd_config on the host, then reload sshd.`);
 }
 

@@ -36,7 +36,8 @@ function refusalOf(
   }
   if (status === 429 || status === 503) {
     const wait = headers['retry-after'];
-    const remedy = wait === undefined ? 'Try again later.' : `Try again ${/^\d+$/.test(wait) ? `in ${wait} s` : `after ${cleanLine(wait)}`}.`;
+    const remedy =
+      wait === undefined ? 'Try again later.' : `Try again ${/^\d+$/.test(wait) ? `in ${wait} s` : `after ${cleanLine(wait)}`}.`;
     return new Fault('failed.operation', `${component} is busy (status ${status})${quoted}.`, remedy);
   }
   if (status < 300 || status >= 400) return undefined;

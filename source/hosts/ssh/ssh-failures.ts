@@ -101,7 +101,8 @@ const known: readonly Known[] = [
     shape: /no matching (host key type|key exchange method|cipher|MAC)[^\n]*/i,
     code: 'refused.algorithms',
     says: (name, [, what]) => `${name} and ssh on this machine have no ${(what ?? 'algorithm').toLowerCase()} in common.`,
-    remedy: () => 'Update the older of the two. If that is not possible, allow its algorithms for this host only, in your ssh configuration.',
+    remedy: () =>
+      'Update the older of the two. If that is not possible, allow its algorithms for this host only, in your ssh configuration.',
   },
   {
     shape: /kex_exchange_identification|Connection closed by|Connection reset by|Broken pipe|closed by remote host/,
