@@ -84,7 +84,7 @@ calls:
     auth: a header
     limit: 4s
     keep: 1m
-    inputs: {degrees: {type: integer, description: how hot, required: false, secret: false, file: false}}
+    inputs: {degrees: {type: integer, description: how hot, required: false, secret: false, file: false, field: KEY}}
     gives: {TOKEN: json.token}
     error: json.message
     http:
@@ -116,7 +116,7 @@ probe:
   defaults: true
   states: [{when: 'true', state: up, id: up, severity: ok, detail: fine}]
 operations: [{id: heat, title: Heat it, call: status, right: destroy, consequences: [the dough]}]
-checks: [{id: hot, when: 'true', calls: [status], level: warning, message: Hot., remedy: Wait.}]
+checks: [{id: hot, when: 'true', calls: [status], level: warning, message: Hot., remedy: Wait., run: turn}]
 transitions: [{from: cold, trigger: a match, condition: dry, to: hot, also: smoke}]
 limits: [{item: loaves, value: "9", kind: example}]
 cli: [bread bake]
@@ -194,8 +194,8 @@ const left: Record<string, RegExp> = {
   'conditions, and how they are found out':
     /(?:\.|\])(?:when|done|bySite|version|defaults|at\[\]|problem)$|^checks\[\]\.calls|^probe\.states\[\]\.(?:severity|detail|id)$/,
   'how exactly a call is made':
-    /^calls\.\w+\.(?:limit|keep|reads|endpoint|error|gives\.\w+|exec\.(?:stdin|user)|inputs\.\w+\.file|http\.(?:port|always|headers|publicUrl|basic|json|form|multipart|text|expect)\b.*)/,
-  'names by which procedures find each other': /^operations\[\]\.call$|^beforeStart\[\]\.flow\.(?:id|options\.\w+)$/,
+    /^calls\.\w+\.(?:limit|keep|reads|endpoint|error|gives\.\w+|exec\.(?:stdin|user)|inputs\.\w+\.(?:file|field)|http\.(?:port|always|headers|publicUrl|basic|json|form|multipart|text|expect)\b.*)/,
+  'names by which procedures find each other': /^operations\[\]\.call$|^checks\[\]\.run$|^beforeStart\[\]\.flow\.(?:id|options\.\w+)$/,
   'a sentence for each where it is not deployed from here': /^deploy$/,
   'what a script of several lines says; one of a line is shown': /^fields\[\]\.(?:rotate|verify)\.argv\[\]$/,
   'the type of most': /^fields\[\]\.secret$/,

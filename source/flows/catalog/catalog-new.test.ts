@@ -131,10 +131,10 @@ test('a host port that another component has by default is refused, and a free o
   await expect(refused).rejects.toMatchObject({
     code: 'usage.option',
     message: expect.stringMatching(
-      new RegExp(`^--host-port cannot be "${port}"\\. ${port} is the default port of password-vault \\(Vaultwarden\\)\\. \\d+ is free\\.$`),
+      new RegExp(`^--host-port cannot be "${port}"\\. ${port} is the default port of password-vault \\(Vaultwarden\\)\\. No catalog entry uses \\d+\\.$`),
     ),
   });
-  const [, free = ''] = /(\d+) is free/.exec((await refused.catch(({ message }: Error) => message)) as string) ?? [];
+  const [, free = ''] = /uses (\d+)\.$/.exec((await refused.catch(({ message }: Error) => message)) as string) ?? [];
   expect(fixture.catalog.entries.flatMap(({ ports }) => ports.map(({ host }) => host))).not.toContain(Number(free));
   await run(['note-keeper', folder], { ...all, 'host-port': free });
 });

@@ -34,7 +34,7 @@ test('what is deployed is right in its form; that its program could not be asked
   expect(outcome.exitCode ?? 0).toBe(0);
   expect(outcome.message).toMatch(/configuration\.yml: its format is valid\.$/);
   expect(fixture.operator.shown.map((one) => (one.kind === 'text' ? one.text : ''))).toContainEqual(
-    expect.stringMatching(/^authelia could not be run in the container/),
+    expect.stringMatching(/^Could not run authelia in the container/),
   );
   expect((await fixture.run('config-check', '', { words: ['load-balancer'], ...piped('ui = yes') })).message).toBe(
     'the input was not checked: only HAProxy itself can check it, once it is deployed.',

@@ -86,10 +86,10 @@ describe('what arrives is shown as it arrives', () => {
       expect(JSON.stringify(data).length).toBeLessThan(200_000);
     }
     expect(reported[0]?.message.split('\n').slice(1)).toEqual(['  text<U+202E>']);
-    expect(reported[1]?.message).toMatch(/\n {2}\.\.\. truncated; --json shows more$/);
+    expect(reported[1]?.message).toMatch(/\n {2}\.\.\. truncated; use --json to see more$/);
     expect(reported[4]?.message).not.toContain('\n');
     // Shorter than the limit as it was sent, longer with one member per line.
-    expect(reported[6]?.message).toMatch(/truncated; --json shows more$/);
+    expect(reported[6]?.message).toMatch(/truncated; use --json to see more$/);
   });
 
   test('the same signed body again is shown as a repeat, without its body', async () => {
