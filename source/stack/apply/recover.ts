@@ -10,7 +10,7 @@ import type { DeployRecord, Plan } from '../model.ts';
 import { ComposeEditor } from '../plan/compose-editor.ts';
 import { readDeployment, recordFile, recordPath } from '../read-deployment.ts';
 import { type ApplyOptions, applyOptionsOf, createNetworks, imagesToPull, pullImages, refuseWhenLocked, runScript } from './apply.ts';
-import { lockedFault, stackFolderOf } from './faults.ts';
+import { lockedFault, noRunFault, stackFolderOf } from './faults.ts';
 import { readLock } from './lock.ts';
 import { readJournal, readRun, readRuns } from './run-journal.ts';
 import { runFolder, type ScriptOptions } from './script.ts';
@@ -125,8 +125,7 @@ export async function recordBefore(host: Host, { plans, run }: Transaction, comp
 
 async function readAgain(grant: Grant, host: Host, transaction: Transaction): Promise<RunOnHost> {
   const run = await readRun(host, stackFolderOf(transaction.plans), transaction.run, grant.signal);
-  if (!run)
-    throw new Fault('failed.noRun', `The run ${cleanLine(transaction.run)} no longer exists on the host.`, 'Plan the change again.');
+  if (!run) throw noRunFault(transaction);
   if (run.state === 'running') throw lockedFault({ by: run.transaction.by, since: run.transaction.startedAt, run: run.transaction.run });
   await refuseWhenLocked(grant, host, run.transaction);
   return run;
