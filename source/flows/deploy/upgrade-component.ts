@@ -10,7 +10,7 @@ import { freeSpace } from '../../stack/free-space.ts';
 import { agoText, bytesText } from '../../text/quantities.ts';
 import { isBackupRequested } from '../backup/backup-first.ts';
 import { backupLocation } from '../backup/backup-target.ts';
-import { checklistOutcome, inTheWay, pausedFault, runChecklist, skipItem, skipsOf, writeReport } from '../checklist-questions.ts';
+import { checklistOutcome, inTheWay, pausedFault, runChecklist, skipItem, skipItems, writeReport } from '../checklist-questions.ts';
 import { componentOf } from '../components/service-targets.ts';
 import { waitUntilHealthy } from '../components/wait-until-healthy.ts';
 import { EngineScope } from '../engine-scope.ts';
@@ -55,7 +55,7 @@ export async function upgradeComponent(session: Session, input: FlowInput, conte
     session,
     kept: input.options.check !== true,
   });
-  for (const [item, reason] of skipsOf(input)) await list.skip(item, reason);
+  await skipItems(list, input, ['notes', 'disk', 'backup', ...stepsOf(found).map(({ id: step }) => step)]);
   try {
     return await checklistThrough({ scope, input, component, deployed: found, list });
   } catch (thrown) {
@@ -74,16 +74,20 @@ export async function upgradeComponent(session: Session, input: FlowInput, conte
   }
 }
 
+function stepsOf({ facts }: Deployed) {
+  return (facts.entry.upgrade?.steps ?? []).map((step, index) => ({
+    id: `step-${index + 1}`,
+    text: upgradeStepText(step),
+    after: typeof step !== 'string',
+  }));
+}
+
 // biome-ignore lint/complexity/noExcessiveCognitiveComplexity: the checklist from the first step to the last, in the order that users see
 async function checklistThrough(checklist: ComponentChecklist): Promise<FlowOutcome> {
   const { scope, input, component, deployed: found, list } = checklist;
   const { session, context } = scope;
   const { id } = component;
-  const steps = (found.facts.entry.upgrade?.steps ?? []).map((step, index) => ({
-    id: `step-${index + 1}`,
-    text: upgradeStepText(step),
-    after: typeof step !== 'string',
-  }));
+  const steps = stepsOf(found);
   const updated = list.note('update')?.data?.['updated'] === 1;
   const applied = updated ? undefined : await appliedBefore(checklist);
   await observe(checklist, updated || applied !== undefined);
