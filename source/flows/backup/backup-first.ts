@@ -6,7 +6,7 @@ import { cleanLine } from '../../text/clean.ts';
 import type { ReadyPlan } from '../deploy/plan-component.ts';
 import type { EngineScope } from '../engine-scope.ts';
 import type { FlowContext, FlowInput } from '../flow.ts';
-import { backUp } from './backup.ts';
+import { backUp, notThinnedText } from './backup.ts';
 import { backupLocation, openStore } from './backup-target.ts';
 import { restoreSnapshot } from './restore-snapshot.ts';
 
@@ -49,8 +49,10 @@ export async function backUpFirst(scope: EngineScope, input: FlowInput, ready: r
     const component = scope.component(id);
     if (!component) continue;
     try {
-      const manifest = await backUp(scope, input, component, store);
-      if (manifest) backups[id] = { stamp: manifest.stamp, where: store.where, ...(store.to !== undefined && { to: store.to }) };
+      const saved = await backUp(scope, input, component, store);
+      if (!saved) continue;
+      backups[id] = { stamp: saved.manifest.stamp, where: store.where, ...(store.to !== undefined && { to: store.to }) };
+      if (saved.notThinned) scope.session.show({ kind: 'text', text: `${id}: ${notThinnedText(saved.notThinned)}` });
     } catch (thrown) {
       if (!(thrown instanceof Fault) || thrown.kind === 'interrupted') throw thrown;
       const message = `Nothing was updated, because the backup failed: ${thrown.message}`;
