@@ -74,11 +74,7 @@ async function rowOf(book: HostBook, name: string, settings: HostSettings, signa
       if (host.link.view.state !== 'connected') throw engines;
       return { ...connected, shown: 'unknown', fault: engines };
     }
-    return {
-      ...connected,
-      engines: engines.map(engineData),
-      shown: engines.length === 0 ? 'none' : engines.map(engineText).join(', '),
-    };
+    return { ...connected, engines: engines.map(engineData), shown: engines.map(engineText).join(', ') || 'none' };
   } catch (thrown) {
     signal.throwIfAborted();
     if (!(thrown instanceof Fault)) throw thrown;
@@ -87,13 +83,11 @@ async function rowOf(book: HostBook, name: string, settings: HostSettings, signa
 }
 
 /** A host can be connected without an engine, and also if the search for engines fails. */
-async function enginesOf(book: HostBook, name: string, host: RemoteHost, signal: AbortSignal): Promise<readonly RemoteEngine[] | Fault> {
-  try {
-    return await unlessCode(book.engines(name, host, signal), ['unreachable.noEngine'], []);
-  } catch (thrown) {
-    if (signal.aborted || !(thrown instanceof Fault)) throw thrown;
-    return thrown;
-  }
+function enginesOf(book: HostBook, name: string, host: RemoteHost, signal: AbortSignal): Promise<readonly RemoteEngine[] | Fault> {
+  return unlessCode(book.engines(name, host, signal), ['unreachable.noEngine'], []).catch((thrown: unknown) => {
+    if (thrown instanceof Fault) return thrown;
+    throw thrown;
+  });
 }
 
 export const hostsCheck: Procedure = async (session, input, context) => {

@@ -41,7 +41,6 @@ export const sections = {
   steps: 'The upgrade',
 } as const;
 
-export const drainItem = (name: string) => `drain ${name}`;
 export const nodeItem = (name: string) => `node ${name}`;
 export const planeItem = (name: string) => `control-plane ${name}`;
 

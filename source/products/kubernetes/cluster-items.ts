@@ -27,16 +27,7 @@ import {
   checkTalos,
 } from './client/node-checks.ts';
 import type { NodeOutcome } from './client/node-exec.ts';
-import {
-  type ClusterChecklist,
-  drainItem,
-  isCordonedByUs,
-  isDrained,
-  minorsBetween,
-  roundsOf,
-  sections,
-  showCheck,
-} from './cluster-checklist.ts';
+import { type ClusterChecklist, isCordonedByUs, isDrained, minorsBetween, roundsOf, sections, showCheck } from './cluster-checklist.ts';
 import { observeSnapshot, snapshotTitle } from './cluster-snapshot.ts';
 import { outcomeOf } from './node-exec.ts';
 import { viaText } from './upgrade-target.ts';
@@ -91,7 +82,7 @@ async function itemsOf(checklist: ClusterChecklist): Promise<readonly Item[]> {
     ['backups', safety, 'Workload backups', () => checkBackups(api, Date.now(), signal)],
     ...facts.nodes
       .filter((node) => isDrained(facts, node) && roundsOf(checklist, node).length > 0)
-      .map(({ name }): Item => [drainItem(name), sections.drains, `Drain of ${name}`, () => dryRunResult(checklist, name)]),
+      .map(({ name }): Item => [`drain ${name}`, sections.drains, `Drain of ${name}`, () => dryRunResult(checklist, name)]),
   ];
 }
 

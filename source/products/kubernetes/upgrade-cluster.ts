@@ -16,7 +16,6 @@ import { pathText, skewProblems } from './client/skew.ts';
 import {
   type ClusterChecklist,
   checklistPace,
-  drainItem,
   fromTo,
   isAt,
   isCordonedByUs,
@@ -132,7 +131,7 @@ export async function upgradeCluster(
     tries: new Map(),
   };
   // Drains of upgraded nodes too, so that the same command can be run again.
-  const ofNodes = facts.nodes.flatMap(({ name, controlPlane }) => [drainItem(name), ...(controlPlane ? [planeItem(name)] : [])]);
+  const ofNodes = facts.nodes.flatMap(({ name, controlPlane }) => [`drain ${name}`, ...(controlPlane ? [planeItem(name)] : [])]);
   await skipItems(list, input, [...new Set([...(await itemIds(checklist)), ...ofNodes])]);
   try {
     return await checklistThrough(checklist);
