@@ -122,14 +122,13 @@ export async function backUp(
         reported: ({ label, bytes }) =>
           session.progress({ id: 'backup', label: bytes === undefined ? label : `${label}: ${bytesText(bytes)}` }),
       }).finally(() => lock.release());
-      if (input.options['keep-all'] === true) return { manifest };
       try {
-        await store.thin(grant, plan.component, defaultRetention, waysBack);
+        if (input.options['keep-all'] !== true) await store.thin(grant, plan.component, defaultRetention, waysBack);
+        return { manifest };
       } catch (thrown) {
         if (grant.signal.aborted || !(thrown instanceof Fault)) throw thrown;
         return { manifest, notThinned: thrown };
       }
-      return { manifest };
     },
     afterwards: (grant) => releaseHalted(grant, { still, host, stackFolder, plan, now }),
   });

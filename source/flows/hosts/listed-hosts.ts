@@ -71,7 +71,7 @@ async function rowOf(book: HostBook, name: string, settings: HostSettings, signa
     const [roundTripMs, engines] = await Promise.all([roundTripOf(host, signal), enginesOf(book, name, host, signal)]);
     const connected = { ...row, state: 'connected', roundTripMs: roundTripMs ?? null };
     if (engines instanceof Fault) {
-      if (host.link.view.state !== 'connected') throw engines;
+      if (signal.aborted || host.link.view.state !== 'connected') throw engines;
       return { ...connected, shown: 'unknown', fault: engines };
     }
     return { ...connected, engines: engines.map(engineData), shown: engines.map(engineText).join(', ') || 'none' };
