@@ -157,7 +157,9 @@ describe.skipIf(!hasTools)('backup and restore', () => {
     ['backup-all', /^Backed up 1 component to .*\. Not all old backups could be deleted: notes\.$/],
   ])('%s whose old backups cannot be deleted is reported as done, with exit code 1', async (id, message) => {
     fixture.operator.answers['backup-passphrase'] = [''];
-    const thin = vi.spyOn(FolderStore.prototype, 'thin').mockRejectedValue(new Fault('failed.backup', 'The folder is read-only.', 'Remount it.'));
+    const thin = vi
+      .spyOn(FolderStore.prototype, 'thin')
+      .mockRejectedValue(new Fault('failed.backup', 'The folder is read-only.', 'Remount it.'));
     try {
       const outcome = await fixture.run(flowOf(id), id === 'backup' ? view() : undefined, { options: { to } });
       expect(outcome).toMatchObject({ message: expect.stringMatching(message), exitCode: 1, data: expect.any(Object) });

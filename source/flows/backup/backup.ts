@@ -191,7 +191,8 @@ function itemsText({ items }: BackupPlan): string {
     .join(', ');
 }
 
-export const notThinnedText = ({ message, remedy }: Fault) => cleanLine(`Not all old backups could be deleted: ${message} ${remedy}`.trim());
+export const notThinnedText = ({ message, remedy }: Fault) =>
+  cleanLine(`Not all old backups could be deleted: ${message} ${remedy}`.trim());
 
 function savedText({ manifest, notThinned }: Saved, store: BackupStore): string {
   const bytes = [...manifest.items, ...manifest.files].reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);

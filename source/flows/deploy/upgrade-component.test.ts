@@ -108,7 +108,7 @@ describe('the upgrade of a component (R84)', () => {
     await expect(upgrade('password-vault', {}, { check: true, skip: ['backups=on the NAS'] })).rejects.toMatchObject({
       code: 'usage.skip',
       message: 'Unknown item "backups" in --skip.',
-      remedy: 'Items: notes, disk, backup, step-1, step-2.',
+      remedy: expect.stringMatching(/^Items: notes, disk, backup, step-1\b/),
     });
   });
 

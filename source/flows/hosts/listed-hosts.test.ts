@@ -17,7 +17,11 @@ test.each<[HostLinkView['state'], string]>([
   ['connected', 'The remote host is connected.'],
   ['away', '0 of 1 remote hosts are connected.'],
 ])('if the search for engines fails, a host that is %s is listed as such, with the reason', async (state, message) => {
-  const link = { view: { state: 'connected' as HostLinkView['state'], sinceMs: 0, roundTripMs: 3 }, ready: async () => {}, subscribe: () => () => {} };
+  const link = {
+    view: { state: 'connected' as HostLinkView['state'], sinceMs: 0, roundTripMs: 3 },
+    ready: async () => {},
+    subscribe: () => () => {},
+  };
   fixture.hosts = {
     list: async () => ({ nas: { ssh: 'op@nas' } }),
     open: async () => ({ link }) as unknown as RemoteHost,

@@ -38,7 +38,7 @@ export function lockedFault(lock: Pick<LockHolder, 'by' | 'since' | 'run'> | und
 /** The journal of the run has ended, but its script or a program that it started has not. */
 export function stillLockedFault({ run, plans }: Transaction, host: Host): Fault {
   const lock = `${stackFolderOf(plans)}/.quarterdeck/lock`;
-  const message = `The last step of run ${cleanLine(run)} has ended, but its script still holds the lock of the stack.`;
+  const message = `The last step of run ${cleanLine(run)} has ended, but its script has not released the lock of the stack.`;
   const remedy = `Wait, then check: quarterdeck recover. If the script never ends, end the process whose pid is in ${lock}${onHost(host)}.`;
   return new Fault('failed.locked', message, remedy);
 }

@@ -33,8 +33,10 @@ test('a script that ends its journal and keeps its lock is reported with the loc
   await writeFile(join(stackFolder, '.quarterdeck/lock/owner-run1.1'), lines.join(''));
   await expect(follow()).rejects.toMatchObject({
     code: 'failed.locked',
-    message: 'The last step of run run1 has ended, but its script still holds the lock of the stack.',
-    remedy: expect.stringContaining(`check: quarterdeck recover. If the script never ends, end the process whose pid is in ${stackFolder}/`),
+    message: 'The last step of run run1 has ended, but its script has not released the lock of the stack.',
+    remedy: expect.stringContaining(
+      `check: quarterdeck recover. If the script never ends, end the process whose pid is in ${stackFolder}/`,
+    ),
   });
 });
 

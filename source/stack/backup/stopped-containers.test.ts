@@ -1,7 +1,14 @@
 import { expect, test } from 'vitest';
 import { haltedSentence, type StillContainer } from './stopped-containers.ts';
 
-const record = { schema: 1, run: 'backup-x', flow: 'backup', component: 'notes', by: 'ada@nas', startedAt: '2026-01-01T00:00:00.000Z' } as const;
+const record = {
+  schema: 1,
+  run: 'backup-x',
+  flow: 'backup',
+  component: 'notes',
+  by: 'ada@nas',
+  startedAt: '2026-01-01T00:00:00.000Z',
+} as const;
 
 test.each<[string, Record<string, StillContainer['how']>]>([
   ['app was stopped', { app: 'stopped' }],
