@@ -7,7 +7,10 @@ import { CatalogIndex, groupContainers } from '../fleet/grouping.ts';
 import type { BackupAges } from '../stack/backup/age.ts';
 import { cleanLine } from '../text/clean.ts';
 
-/** A restic repository is not queried, because that takes seconds and a password: the age is then unknown. */
+/**
+ * Only the destination in the settings is read: backups created with `--to` elsewhere are unknown. A restic repository is not queried,
+ * because that takes seconds and a password: the age is then unknown.
+ */
 export function backupAgesOf(
   targetOf: (engineName: string) => string | undefined,
   catalog: Catalog,
@@ -44,7 +47,7 @@ export function backupAgesOf(
   };
   return async (watch, signal) => {
     const target = targetOf(watch.name);
-    if (target === undefined) return new Map();
+    if (target === undefined) return 'no-destination';
     if (target.startsWith('restic:')) return undefined;
     let ages = known.get(watch);
     if (!ages) {

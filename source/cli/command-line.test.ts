@@ -432,6 +432,14 @@ describe('status', () => {
     expect(json).toMatchObject({ unfinished: [{ run: 'r1', summary }], missing: ['password-vault'] });
   });
 
+  test('without a backup destination in the settings, status does not claim that there is no backup', async () => {
+    const facts = { components: [componentView('password-vault', { deployed: true, backup: { atMs: undefined, noDestination: true } })] };
+    expect((await run(['status'], { facts })).stdout).toMatch(/^ {4}no backup destination in the settings$/m);
+    expect((await run(['status', 'password-vault'], { facts })).stdout).toMatch(/^ {2}backup {4}no backup destination in the settings$/m);
+    const { components } = JSON.parse((await run(['status', '--json'], { facts })).stdout).hosts[0];
+    expect(components).toMatchObject([{ backup: { at: null, destination: false } }]);
+  });
+
   test('in a pipe it is plain text: a glyph, a name, a word', async () => {
     const { stdout } = await run(['status']);
     expect(stdout).not.toContain('\x1b');

@@ -35,7 +35,7 @@ function componentJson(component: ComponentView) {
     restarts: component.restarts,
     url: url ?? null,
     deployed: component.deployed,
-    backup: backup && !backup.pretended ? { at: stamp(backup.atMs) } : null,
+    backup: backup && !backup.pretended ? { at: stamp(backup.atMs), destination: !backup.noDestination } : null,
     setupTasks: setupTasks.map((task) => pick(task, 'id', 'title', 'detail', 'done', 'by', 'urgent')),
     services: services.map(serviceJson),
     findings: findings.map((finding) => pick(finding, 'check', 'level', 'message', 'remedy')),

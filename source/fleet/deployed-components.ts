@@ -12,8 +12,11 @@ export interface Deployed {
   stamp: string;
 }
 
-/** Epoch milliseconds of the last complete backup by component; undefined if all of them omit data. `pretended`: all data is simulated. */
-export type BackupAgesSeen = ReadonlyMap<string, number | undefined> | 'pretended';
+/**
+ * Epoch milliseconds of the last complete backup by component; undefined if all of them omit data. `pretended`: all data is simulated.
+ * `no-destination`: the settings have none for the host, and other backups are unknown.
+ */
+export type BackupAgesSeen = ReadonlyMap<string, number | undefined> | 'pretended' | 'no-destination';
 export type ReadBackupAges = (watch: EngineWatch, signal: AbortSignal) => Promise<BackupAgesSeen | undefined>;
 
 export interface HaltedFor {
@@ -49,9 +52,9 @@ export class DeployedComponents extends RepeatedRead<EngineWatch> {
   /** Undefined if unknown; without a time if there is no backup. */
   backup(watch: EngineWatch, id: string): BackupView | undefined {
     const ages = this.#ages.get(watch);
-    return ages === 'pretended'
-      ? { atMs: undefined, pretended: true }
-      : ages && { atMs: ages.get(id), ...(ages.has(id) && ages.get(id) === undefined && { incomplete: true }) };
+    if (ages === 'pretended') return { atMs: undefined, pretended: true };
+    if (ages === 'no-destination') return { atMs: undefined, noDestination: true };
+    return ages && { atMs: ages.get(id), ...(ages.has(id) && ages.get(id) === undefined && { incomplete: true }) };
   }
 
   forget(watch: EngineWatch): void {
@@ -125,7 +128,7 @@ export class DeployedComponents extends RepeatedRead<EngineWatch> {
 }
 
 function sameAges(one: BackupAgesSeen, other: BackupAgesSeen): boolean {
-  if (one === 'pretended' || other === 'pretended') return one === other;
+  if (typeof one === 'string' || typeof other === 'string') return one === other;
   return one.size === other.size && [...one].every(([id, atMs]) => other.has(id) && other.get(id) === atMs);
 }
 

@@ -85,10 +85,14 @@ export interface SetupTaskView {
   page?: string;
 }
 
-/** `pretended`: the data in its volumes is simulated. `incomplete`: there are backups, and each omits data. */
+/**
+ * `pretended`: the data in its volumes is simulated. `incomplete`: there are backups, and each omits data. `noDestination`: the settings
+ * have none for its host, so it is unknown whether there are backups.
+ */
 export interface BackupView {
   atMs: number | undefined;
   incomplete?: true;
+  noDestination?: true;
   pretended?: true;
 }
 

@@ -449,6 +449,7 @@ describe('the fleet', () => {
       expect(await reported(new Map())).toEqual({ atMs: undefined });
       expect(await reported(undefined)).toBeUndefined();
       expect(await reported('pretended')).toEqual({ atMs: undefined, pretended: true });
+      expect(await reported('no-destination')).toEqual({ atMs: undefined, noDestination: true });
     });
   });
 

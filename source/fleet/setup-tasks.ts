@@ -31,6 +31,7 @@ export function backupText({ backup }: Pick<ComponentView, 'backup'>, nowMs: num
   if (!backup) return '';
   if (backup.pretended) return 'not on the practice stack (data is simulated)';
   if (backup.incomplete) return 'no complete backup: run quarterdeck backup verify';
+  if (backup.noDestination) return 'no backup destination in the settings';
   return backup.atMs === undefined ? 'no backup' : `backed up ${agoText(nowMs - backup.atMs)}`;
 }
 

@@ -8,8 +8,17 @@ import { countText } from '../text/quantities.ts';
 import type { FlowInput, FlowOutcome } from './flow.ts';
 import { optionOf, optionsOf } from './flow-options.ts';
 
+/** Skips the items of `--skip`. Throws `usage.skip` for an item that is neither known nor was skipped in an earlier run. */
+export async function skipItems(list: Checklist, input: FlowInput, known: readonly string[]): Promise<void> {
+  const skips = skipsOf(input);
+  for (const item of skips.keys())
+    if (!known.includes(item) && list.note(item)?.kind !== 'skipped')
+      throw new Fault('usage.skip', `Unknown item "${cleanLine(item)}" in --skip.`, `Items: ${known.map(cleanLine).join(', ')}.`);
+  for (const [item, reason] of skips) await list.skip(item, reason);
+}
+
 /** Parses the values of `--skip`: item to reason. Throws `usage.skip`. */
-export function skipsOf(input: FlowInput): ReadonlyMap<string, string> {
+function skipsOf(input: FlowInput): ReadonlyMap<string, string> {
   return new Map(
     (optionsOf(input, 'skip') ?? []).map((text) => {
       const [, item = '', reason = ''] = /^([^=]+)=(.*)$/s.exec(text) ?? [];

@@ -6,8 +6,7 @@ import { cleanLine } from '../../text/clean.ts';
 import type { ReadyPlan } from '../deploy/plan-component.ts';
 import type { EngineScope } from '../engine-scope.ts';
 import type { FlowContext, FlowInput } from '../flow.ts';
-import { optionOf } from '../flow-options.ts';
-import { backUp } from './backup.ts';
+import { backUp, notThinnedText } from './backup.ts';
 import { backupLocation, openStore } from './backup-target.ts';
 import { restoreSnapshot } from './restore-snapshot.ts';
 
@@ -50,8 +49,10 @@ export async function backUpFirst(scope: EngineScope, input: FlowInput, ready: r
     const component = scope.component(id);
     if (!component) continue;
     try {
-      const manifest = await backUp(scope, input, component, store);
-      if (manifest) backups[id] = { stamp: manifest.stamp, where: store.where };
+      const saved = await backUp(scope, input, component, store);
+      if (!saved) continue;
+      backups[id] = { stamp: saved.manifest.stamp, where: store.where, ...(store.to !== undefined && { to: store.to }) };
+      if (saved.notThinned) scope.session.show({ kind: 'text', text: `${id}: ${notThinnedText(saved.notThinned)}` });
     } catch (thrown) {
       if (!(thrown instanceof Fault) || thrown.kind === 'interrupted') throw thrown;
       const message = `Nothing was updated, because the backup failed: ${thrown.message}`;
@@ -77,10 +78,8 @@ export async function offerSnapshots(
     const reasons = await reasonsAgainstUndo(scope.engine, [plan], session.signal);
     if (reasons.length > 0) migrated.push({ id: plan.component, reasons });
   }
-  const restoring = snapshotRemedy({ backups: Object.fromEntries(migrated.flatMap(({ id }) => (backups[id] ? [[id, backups[id]]] : []))) });
-  if (restoring === undefined) throw thrown;
-  const to = optionOf(input, 'to');
-  const remedy = to === undefined ? restoring : `${restoring} Add --to ${cleanLine(to)}.`;
+  const remedy = snapshotRemedy({ backups: Object.fromEntries(migrated.flatMap(({ id }) => (backups[id] ? [[id, backups[id]]] : []))) });
+  if (remedy === undefined) throw thrown;
   const reported = migrated.map(
     ({ id, reasons }) => `Backup of ${id} before the update: ${backups[id]?.stamp}, in ${backups[id]?.where}. ${reasons.join(' ')}`,
   );

@@ -14,13 +14,17 @@ import { OperatorDouble } from '../../../test/doubles/operator-double.ts';
 import { answering } from '../../../test/doubles/practice-ground.ts';
 import { tracesBelow } from '../../../test/doubles/secret-traces.ts';
 import type { CatalogEntry } from '../../catalog/catalog.ts';
+import { Fault } from '../../faults/fault.ts';
+import { mintGrant } from '../../grants/mint.ts';
+import type { Host } from '../../hosts/host.ts';
 import { openLocalHost } from '../../hosts/local-host.ts';
 import type { Session } from '../../session/session.ts';
 import { BackupAges } from '../../stack/backup/age.ts';
+import { FolderStore } from '../../stack/backup/folder-store.ts';
 import { msOfStamp, stampOf } from '../../stack/backup/model.ts';
 import { planBackup } from '../../stack/backup/plan.ts';
 import { refuseDuringRestore } from '../../stack/backup/restore.ts';
-import { cronLine, unitTexts } from '../../stack/backup/schedule.ts';
+import { cronLine, removeSchedule, unitTexts, writeSchedule } from '../../stack/backup/schedule.ts';
 import { EngineScope } from '../engine-scope.ts';
 import type { Flow, FlowContext } from '../flow.ts';
 import { backupTarget, openStore } from './backup-target.ts';
@@ -146,6 +150,23 @@ describe.skipIf(!hasTools)('backup and restore', () => {
     const all = [passphrase, secret];
     expect(await tracesBelow([fixture.folder], all)).toEqual([]);
     expect(await fixture.vault.read('local/backup/BACKUP_PASSPHRASE')).toBe(passphrase);
+  });
+
+  it.each([
+    ['backup', /^Backed up notes to .* Not all old backups could be deleted: The folder is read-only\. Remount it\.$/],
+    ['backup-all', /^Backed up 1 component to .*\. Not all old backups could be deleted: notes\.$/],
+  ])('%s whose old backups cannot be deleted is reported as done, with exit code 1', async (id, message) => {
+    fixture.operator.answers['backup-passphrase'] = [''];
+    const thin = vi
+      .spyOn(FolderStore.prototype, 'thin')
+      .mockRejectedValue(new Fault('failed.backup', 'The folder is read-only.', 'Remount it.'));
+    try {
+      const outcome = await fixture.run(flowOf(id), id === 'backup' ? view() : undefined, { options: { to } });
+      expect(outcome).toMatchObject({ message: expect.stringMatching(message), exitCode: 1, data: expect.any(Object) });
+    } finally {
+      thin.mockRestore();
+    }
+    expect(await readdir(join(to, 'notes'))).toEqual([expect.stringMatching(/^\d{8}T\d{6}Z$/)]);
   });
 
   it('a restore is confirmed with what is lost, unpacks beside the present data, swaps them, and starts what ran', async () => {
@@ -713,6 +734,20 @@ describe('the timer', () => {
     const { service, timer } = unitTexts(schedule);
     expect(service).toContain('ExecStart="/opt/my tools/quarterdeck" backup all --to /srv/100%%');
     expect(timer).toContain('OnCalendar=*-*-* 03:15:00');
+  });
+
+  it.each([
+    ['enable', writeSchedule, 'The unit files were written. Check "systemctl status", or remove the files: quarterdeck backup unschedule'],
+    ['disable', removeSchedule, 'Nothing was removed. Check the timer: systemctl status quarterdeck-backup-local.timer'],
+  ])('if systemctl %s fails, the remedy says whether the files were written or are still there', async (verb, change, remedy) => {
+    const host = {
+      files: { read: async () => Buffer.from(unitTexts(schedule).timer), makeFolder: async () => {}, write: async () => {} },
+      exec: async () => ({ exitCode: 0 }),
+      run: async (_: unknown, argv: readonly string[]) => ({ exitCode: argv.includes(verb) ? 1 : 0, stderr: '' }),
+    } as unknown as Host;
+    const grant = mintGrant('timer', 'operate', AbortSignal.timeout(5_000));
+    const unit = { name: 'quarterdeck-backup-local', folder: '/etc/systemd/system', scope: [] };
+    await expect(change(grant, host, unit, schedule)).rejects.toMatchObject({ code: 'failed.systemd', remedy });
   });
 
   it('has a line for cron, where a percent sign would end the command', () => {

@@ -31,9 +31,9 @@ export const backup: Procedure = async (session, input, context) => {
   const scope = new EngineScope(session, context, input.engineName);
   const component = componentOf(input);
   const store = await openStore(scope, input);
-  const manifest = await backUp(scope, input, component, store);
-  if (!manifest) return { message: 'Dry run: nothing was saved.' };
-  return { message: savedText(manifest, store), data: { backup: manifest } };
+  const saved = await backUp(scope, input, component, store);
+  if (!saved) return { message: 'Dry run: nothing was saved.' };
+  return { message: savedText(saved, store), data: { backup: saved.manifest }, ...(saved.notThinned && { exitCode: 1 }) };
 };
 
 export const backupAll: Procedure = async (session, input, context) => {
@@ -45,13 +45,15 @@ export const backupAll: Procedure = async (session, input, context) => {
   if (components.length === 0) return { message: `No component on ${input.engineName} defines a backup.`, data: { backups: [] } };
   const saved: BackupManifest[] = [];
   const failed: string[] = [];
+  const notThinned: string[] = [];
   for (const component of components) {
     const { id } = component;
     try {
-      const manifest = await backUp(scope, input, component, store);
-      if (!manifest) continue;
-      saved.push(manifest);
-      session.show({ kind: 'item', id, title: id, state: 'ok', evidence: savedText(manifest, store) });
+      const one = await backUp(scope, input, component, store);
+      if (!one) continue;
+      saved.push(one.manifest);
+      if (one.notThinned) notThinned.push(id);
+      session.show({ kind: 'item', id, title: id, state: one.notThinned ? 'warning' : 'ok', evidence: savedText(one, store) });
     } catch (thrown) {
       session.signal.throwIfAborted();
       failed.push(id);
@@ -63,10 +65,27 @@ export const backupAll: Procedure = async (session, input, context) => {
     throw new Fault('failed.backup', message, `To see the reason, back up a single component: quarterdeck backup ${failed[0]}`);
   }
   if (session.dryRun) return { message: 'Dry run: nothing was saved.' };
-  return { message: `Backed up ${countText(saved.length, 'component')} to ${store.where}.`, data: { backups: saved } };
+  const left = notThinned.length > 0 ? ` Not all old backups could be deleted: ${notThinned.join(', ')}.` : '';
+  return {
+    message: `Backed up ${countText(saved.length, 'component')} to ${store.where}.${left}`,
+    data: { backups: saved },
+    ...(left !== '' && { exitCode: 1 }),
+  };
 };
 
-export async function backUp(scope: EngineScope, input: FlowInput, component: ComponentView, store: BackupStore) {
+interface Saved {
+  manifest: BackupManifest;
+  /** The backup is complete, but not all old ones could be deleted. */
+  notThinned?: Fault;
+}
+
+/** Undefined in a dry run. */
+export async function backUp(
+  scope: EngineScope,
+  input: FlowInput,
+  component: ComponentView,
+  store: BackupStore,
+): Promise<Saved | undefined> {
   const { session, context, engineName, host, engine } = scope;
   const stackFolder = await scope.stackFolder();
   const entry = entryOf(context, component);
@@ -82,15 +101,15 @@ export async function backUp(scope: EngineScope, input: FlowInput, component: Co
   const by = await operatorOf(scope);
   const waysBack = backupsOfRuns(await readRuns(host, stackFolder, session.signal), component.id);
   const now = new Date();
-  const manifest = await session.act({
+  const saved = await session.act({
     id: `backup ${component.key}`,
     right: 'operate',
     request: `back up ${component.id} to ${store.where}: ${itemsText(plan)}`,
     target: { host: engineName, component: component.key },
     limitMs,
-    run: async (grant) => {
+    run: async (grant): Promise<Saved> => {
       const lock = await holdStackLock(grant, host, { stackFolder, what: 'backup', component: component.id, by });
-      const made = await runBackup(grant, {
+      const manifest = await runBackup(grant, {
         plan,
         store,
         engine,
@@ -103,14 +122,19 @@ export async function backUp(scope: EngineScope, input: FlowInput, component: Co
         reported: ({ label, bytes }) =>
           session.progress({ id: 'backup', label: bytes === undefined ? label : `${label}: ${bytesText(bytes)}` }),
       }).finally(() => lock.release());
-      if (input.options['keep-all'] !== true) await store.thin(grant, plan.component, defaultRetention, waysBack);
-      return made;
+      try {
+        if (input.options['keep-all'] !== true) await store.thin(grant, plan.component, defaultRetention, waysBack);
+        return { manifest };
+      } catch (thrown) {
+        if (grant.signal.aborted || !(thrown instanceof Fault)) throw thrown;
+        return { manifest, notThinned: thrown };
+      }
     },
     afterwards: (grant) => releaseHalted(grant, { still, host, stackFolder, plan, now }),
   });
   session.progress({ id: 'backup', label: `Backed up ${component.id}`, fraction: 1, done: true });
   context.fleet.refresh(component.key);
-  return manifest;
+  return saved;
 }
 
 /** By default the choices of the newest backup are used, so that unattended runs keep to them. */
@@ -167,8 +191,12 @@ function itemsText({ items }: BackupPlan): string {
     .join(', ');
 }
 
-function savedText(manifest: BackupManifest, store: BackupStore): string {
+export const notThinnedText = ({ message, remedy }: Fault) =>
+  cleanLine(`Not all old backups could be deleted: ${message} ${remedy}`.trim());
+
+function savedText({ manifest, notThinned }: Saved, store: BackupStore): string {
   const bytes = [...manifest.items, ...manifest.files].reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
   const lack = missingSecretsText(manifest);
-  return `Backed up ${manifest.component} to ${store.where}: ${manifest.stamp}, ${bytesText(bytes)}.${lack === '' ? '' : ` ${lack}`}`;
+  const text = `Backed up ${manifest.component} to ${store.where}: ${manifest.stamp}, ${bytesText(bytes)}.`;
+  return [text, lack, notThinned ? notThinnedText(notThinned) : ''].filter(Boolean).join(' ');
 }

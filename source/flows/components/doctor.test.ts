@@ -38,6 +38,14 @@ test('what is wrong, worst first, with remedies, and 1 as exit code', async () =
   expect(outcome).toMatchObject({ message: 'Checked 3 components: 3 errors, 1 warning, 1 notice.', exitCode: 1 });
 });
 
+test('without a backup destination in the settings, backups are unknown, and that is a warning', async () => {
+  show(componentView('photos', { backup: { atMs: undefined, noDestination: true } }));
+  expect(await fixture.run('doctor', undefined)).toMatchObject({ message: 'Checked 1 component: 1 warning.', exitCode: 1 });
+  expect(titles()).toEqual([
+    'warning photos: Backup: no backup destination in the settings. Add "backups: {local: /srv/backups}" to config.yaml, or back up: quarterdeck backup photos --to /srv/backups',
+  ]);
+});
+
 test('one component alone', async () => {
   const bad = componentView('mail', { state: { id: 'failed', label: 'failed', severity: 'error' }, detail: '' });
   const good = componentView('wiki');

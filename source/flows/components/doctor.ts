@@ -98,7 +98,9 @@ function ofComponent(component: ComponentView, { components }: FleetSnapshot, no
       ? [
           {
             ...{ level: 'warning' as const, about, check: 'backup-due', message: `Backup: ${backupText(component, nowMs)}.` },
-            remedy: `Back up: quarterdeck backup ${about}`,
+            remedy: component.backup?.noDestination
+              ? `Add "backups: {${component.host}: /srv/backups}" to config.yaml, or back up: quarterdeck backup ${about} --to /srv/backups`
+              : `Back up: quarterdeck backup ${about}`,
           },
         ]
       : []),

@@ -265,6 +265,21 @@ describe('what broke off', () => {
   });
 });
 
+test.each([
+  ['replacing', 'Undo the restore, or run it again: quarterdeck recover'],
+  ['replaced', 'Finish the restore: quarterdeck recover'],
+])('a deployment after a restore that was interrupted while %s is blocked, with what is still possible', async (state, advice) => {
+  const folder = join(fixture.stackFolder, '.quarterdeck/restores/x-media-server');
+  await mkdir(folder, { recursive: true });
+  const record = {
+    ...{ schema: 1, run: 'x-media-server', component: 'media-server', project: 'media-server', backup: '20260101T000000Z', where: '/srv' },
+    ...{ by: 'ada@nas', startedAt: '2026-01-01T00:00:00.000Z', state, volumes: [], dumps: [], halted: [] },
+  };
+  await writeFile(join(folder, 'restore.json'), JSON.stringify(record));
+  const { data } = await fixture.run('deploy', 'media-server', {}, { dryRun: true }).finally(() => rm(folder, { recursive: true }));
+  expect((data as { findings: object[] }).findings).toContainEqual(expect.objectContaining({ id: 'unfinished:x-media-server', advice }));
+});
+
 test('a record of what was stopped goes when its containers were replaced and the component is healthy', async () => {
   const folder = join(fixture.stackFolder, '.quarterdeck/halted');
   await mkdir(folder, { recursive: true });

@@ -104,6 +104,14 @@ describe('the upgrade of a component (R84)', () => {
     });
   });
 
+  test('--skip of an unknown item is refused with a list of the items', async () => {
+    await expect(upgrade('password-vault', {}, { check: true, skip: ['backups=on the NAS'] })).rejects.toMatchObject({
+      code: 'usage.skip',
+      message: 'Unknown item "backups" in --skip.',
+      remedy: expect.stringMatching(/^Items: notes, disk, backup, step-1\b/),
+    });
+  });
+
   test('a component that was not deployed from here is refused as an update is', async () => {
     await expect(upgrade('practice-of-nobody', {})).rejects.toMatchObject({ code: 'usage.context' });
   });

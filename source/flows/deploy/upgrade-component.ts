@@ -4,18 +4,17 @@ import { Fault } from '../../faults/fault.ts';
 import type { ComponentView } from '../../fleet/model.ts';
 import { Checklist } from '../../session/checklist.ts';
 import type { Session } from '../../session/session.ts';
+import { snapshotCommand } from '../../stack/apply/recover.ts';
 import type { RunBackup, RunOnHost } from '../../stack/apply/transaction.ts';
 import { freeSpace } from '../../stack/free-space.ts';
-import { cleanLine } from '../../text/clean.ts';
 import { agoText, bytesText } from '../../text/quantities.ts';
 import { isBackupRequested } from '../backup/backup-first.ts';
 import { backupLocation } from '../backup/backup-target.ts';
-import { checklistOutcome, inTheWay, pausedFault, runChecklist, skipItem, skipsOf, writeReport } from '../checklist-questions.ts';
+import { checklistOutcome, inTheWay, pausedFault, runChecklist, skipItem, skipItems, writeReport } from '../checklist-questions.ts';
 import { componentOf } from '../components/service-targets.ts';
 import { waitUntilHealthy } from '../components/wait-until-healthy.ts';
 import { EngineScope } from '../engine-scope.ts';
 import type { FlowContext, FlowInput, FlowOutcome } from '../flow.ts';
-import { optionOf } from '../flow-options.ts';
 import { lastApplied, seeThrough } from './apply-plans.ts';
 import { type Deployed, deployed, type StackFacts } from './stack-facts.ts';
 import { update } from './update.ts';
@@ -56,7 +55,7 @@ export async function upgradeComponent(session: Session, input: FlowInput, conte
     session,
     kept: input.options.check !== true,
   });
-  for (const [item, reason] of skipsOf(input)) await list.skip(item, reason);
+  await skipItems(list, input, ['notes', 'disk', 'backup', ...stepsOf(found).map(({ id: step }) => step)]);
   try {
     return await checklistThrough({ scope, input, component, deployed: found, list });
   } catch (thrown) {
@@ -75,16 +74,20 @@ export async function upgradeComponent(session: Session, input: FlowInput, conte
   }
 }
 
+function stepsOf({ facts }: Deployed) {
+  return (facts.entry.upgrade?.steps ?? []).map((step, index) => ({
+    id: `step-${index + 1}`,
+    text: upgradeStepText(step),
+    after: typeof step !== 'string',
+  }));
+}
+
 // biome-ignore lint/complexity/noExcessiveCognitiveComplexity: the checklist from the first step to the last, in the order that users see
 async function checklistThrough(checklist: ComponentChecklist): Promise<FlowOutcome> {
   const { scope, input, component, deployed: found, list } = checklist;
   const { session, context } = scope;
   const { id } = component;
-  const steps = (found.facts.entry.upgrade?.steps ?? []).map((step, index) => ({
-    id: `step-${index + 1}`,
-    text: upgradeStepText(step),
-    after: typeof step !== 'string',
-  }));
+  const steps = stepsOf(found);
   const updated = list.note('update')?.data?.['updated'] === 1;
   const applied = updated ? undefined : await appliedBefore(checklist);
   await observe(checklist, updated || applied !== undefined);
@@ -241,17 +244,16 @@ function backupState({ scope: { context }, entry }: StackFacts, input: FlowInput
 
 type UpdateData = { updated?: string[]; current?: string[]; run?: string; backups?: Record<string, RunBackup> };
 
-async function noteUpdate({ input, list, deployed: { facts }, component }: ComponentChecklist, outcome: FlowOutcome): Promise<void> {
+async function noteUpdate({ list, deployed: { facts }, component }: ComponentChecklist, outcome: FlowOutcome): Promise<void> {
   const { id } = component;
   const { updated = [], current = [], run, backups = {} } = (outcome.data ?? {}) as UpdateData;
   const backup = backups[id];
-  const to = optionOf(input, 'to')?.replace(/^/, ' --to ') ?? '';
   const summary = current.includes(id) ? `${id} already uses its newest image.` : outcome.message;
   const safe = facts.entry.upgrade?.rollback === 'safe';
   const back = safe
     ? `To undo: quarterdeck rollback ${id}`
     : backup
-      ? `To undo: quarterdeck restore ${id} --snapshot ${backup.stamp}${cleanLine(to)}; rolling back only the image may be refused`
+      ? `To undo: ${snapshotCommand(id, backup)}; rolling back only the image may be refused`
       : `No backup was created before the update. Only an earlier backup can undo it: quarterdeck restore ${id} --snapshot BACKUP`;
   const data = {
     updated: 1,

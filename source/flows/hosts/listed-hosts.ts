@@ -38,7 +38,7 @@ export const hostsList: Procedure = async (session, _, context) => {
   };
   showList(session, rows, columns, { right: ['ROUND TRIP'] });
   for (const { name, fault } of remote) if (fault) session.show({ kind: 'text', text: `${name}: ${fault.message} ${fault.remedy}` });
-  const away = remote.filter(({ fault }) => fault).length;
+  const away = remote.filter(({ state }) => state !== 'connected').length;
   return {
     message:
       remote.length === 0
@@ -69,13 +69,12 @@ async function rowOf(book: HostBook, name: string, settings: HostSettings, signa
   try {
     const host = await connectTo(book, name, settings, signal);
     const [roundTripMs, engines] = await Promise.all([roundTripOf(host, signal), enginesOf(book, name, host, signal)]);
-    return {
-      ...row,
-      state: 'connected',
-      roundTripMs: roundTripMs ?? null,
-      engines: engines.map(engineData),
-      shown: engines.length === 0 ? 'none' : engines.map(engineText).join(', '),
-    };
+    const connected = { ...row, state: 'connected', roundTripMs: roundTripMs ?? null };
+    if (engines instanceof Fault) {
+      if (signal.aborted || host.link.view.state !== 'connected') throw engines;
+      return { ...connected, shown: 'unknown', fault: engines };
+    }
+    return { ...connected, engines: engines.map(engineData), shown: engines.map(engineText).join(', ') || 'none' };
   } catch (thrown) {
     signal.throwIfAborted();
     if (!(thrown instanceof Fault)) throw thrown;
@@ -83,9 +82,12 @@ async function rowOf(book: HostBook, name: string, settings: HostSettings, signa
   }
 }
 
-/** A host without an engine can still be connected. */
-function enginesOf(book: HostBook, name: string, host: RemoteHost, signal: AbortSignal): Promise<readonly RemoteEngine[]> {
-  return unlessCode(book.engines(name, host, signal), ['unreachable.noEngine'], []);
+/** A host can be connected without an engine, and also if the search for engines fails. */
+function enginesOf(book: HostBook, name: string, host: RemoteHost, signal: AbortSignal): Promise<readonly RemoteEngine[] | Fault> {
+  return unlessCode(book.engines(name, host, signal), ['unreachable.noEngine'], []).catch((thrown: unknown) => {
+    if (thrown instanceof Fault) return thrown;
+    throw thrown;
+  });
 }
 
 export const hostsCheck: Procedure = async (session, input, context) => {

@@ -86,6 +86,8 @@ async function itemsOf(checklist: ClusterChecklist): Promise<readonly Item[]> {
   ];
 }
 
+export const itemIds = async (checklist: ClusterChecklist) => (await itemsOf(checklist)).map(([id]) => id);
+
 export async function announce(checklist: ClusterChecklist): Promise<void> {
   for (const [id, section, title] of await itemsOf(checklist))
     if (!checklist.list.item(id)) await checklist.list.set(id, { section, title, state: 'todo' });

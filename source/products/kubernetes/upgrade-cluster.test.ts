@@ -559,6 +559,18 @@ describe('walking', () => {
     await expect(fixture.run(['practice'], { to, skip: ['webhooks'] })).rejects.toMatchObject({ code: 'usage.skip' });
   });
 
+  test.each(['webhook', 'node worker-1'])(
+    '--skip of %s, which is no item that can be skipped, is refused with a list of those',
+    async (item) => {
+      await expect(fixture.run(['practice'], { to, skip: [`${item}=off for the night`] })).rejects.toMatchObject({
+        code: 'usage.skip',
+        message: `Unknown item "${item}" in --skip.`,
+        remedy: expect.stringMatching(/^Items: skew, .*, webhooks, .*, drain worker-3, .*control-plane cp-1/),
+      });
+      expect(await fixture.audited()).toEqual([]);
+    },
+  );
+
   test('the upgrade cannot be chosen before the snapshot and everything else is out of the way (R73)', async () => {
     await makeRoom();
     const operator = somebody({

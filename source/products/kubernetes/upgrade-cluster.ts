@@ -2,7 +2,7 @@ import { join, resolve } from 'node:path';
 import { listOwnFolder } from '../../config/own-files.ts';
 import { Fault } from '../../faults/fault.ts';
 import type { ComponentView } from '../../fleet/model.ts';
-import { type ChecklistAction, checklistOutcome, inTheWay, runChecklist, skipsOf, writeReport } from '../../flows/checklist-questions.ts';
+import { type ChecklistAction, checklistOutcome, inTheWay, runChecklist, skipItems, writeReport } from '../../flows/checklist-questions.ts';
 import { upgradeComponent } from '../../flows/deploy/upgrade-component.ts';
 import type { FlowContext, FlowInput, FlowOutcome, Procedure } from '../../flows/flow.ts';
 import { optionOf, wordsUpTo } from '../../flows/flow-options.ts';
@@ -26,7 +26,7 @@ import {
   roundsOf,
   sections,
 } from './cluster-checklist.ts';
-import { announce, observe } from './cluster-items.ts';
+import { announce, itemIds, observe } from './cluster-items.ts';
 import { canSnapshot, checkSnapshot, snapshotNow, storageOf } from './cluster-snapshot.ts';
 import { openCluster } from './cluster-target.ts';
 import { findNodeExecs } from './node-exec.ts';
@@ -130,7 +130,9 @@ export async function upgradeCluster(
     hand: input.options.hand === true,
     tries: new Map(),
   };
-  for (const [item, reason] of skipsOf(input)) await list.skip(item, reason);
+  // Drains of upgraded nodes too, so that the same command can be run again.
+  const ofNodes = facts.nodes.flatMap(({ name, controlPlane }) => [`drain ${name}`, ...(controlPlane ? [planeItem(name)] : [])]);
+  await skipItems(list, input, [...new Set([...(await itemIds(checklist)), ...ofNodes])]);
   try {
     return await checklistThrough(checklist);
   } catch (thrown) {

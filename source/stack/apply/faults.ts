@@ -3,7 +3,7 @@ import type { Host } from '../../hosts/host.ts';
 import { cleanLine } from '../../text/clean.ts';
 import type { Plan } from '../model.ts';
 import { runFolder } from './script.ts';
-import type { LockHolder, RunOnHost } from './transaction.ts';
+import type { LockHolder, RunOnHost, Transaction } from './transaction.ts';
 
 export function endedFault({ transaction, state, entries, summary, output }: RunOnHost, host: Host): Fault {
   const lines = output.split('\n').filter((line) => line.trim() !== '');
@@ -33,6 +33,18 @@ export function lockedFault(lock: Pick<LockHolder, 'by' | 'since' | 'run'> | und
   }
   const message = `${cleanLine(by)} has been changing this stack since ${cleanLine(since)}${run === '' ? '' : ` (run ${cleanLine(run)})`}.`;
   return new Fault('refused.locked', message, 'Wait until that change has finished, then try again.');
+}
+
+/** The journal of the run has ended, but its script or a program that it started has not. */
+export function stillLockedFault({ run, plans }: Transaction, host: Host): Fault {
+  const lock = `${stackFolderOf(plans)}/.quarterdeck/lock`;
+  const message = `The last step of run ${cleanLine(run)} has ended, but its script has not released the lock of the stack.`;
+  const remedy = `Wait, then check: quarterdeck recover. If the script never ends, end the process whose pid is in ${lock}${onHost(host)}.`;
+  return new Fault('failed.locked', message, remedy);
+}
+
+export function noRunFault({ run }: Transaction, remedy = 'Plan the change again.'): Fault {
+  return new Fault('failed.noRun', `The run ${cleanLine(run)} no longer exists on the host.`, remedy);
 }
 
 export function continuesFault(cause: unknown, how = 'but it continues on the host'): Fault {

@@ -3,7 +3,7 @@ import type { Grant } from '../../grants/grant.ts';
 import type { Host } from '../../hosts/host.ts';
 import { cleanLines } from '../../text/clean.ts';
 import { plainWords } from '../../text/program-words.ts';
-import { continuesFault, endedFault, stackFolderOf } from './faults.ts';
+import { continuesFault, endedFault, noRunFault, stackFolderOf, stillLockedFault } from './faults.ts';
 import { readLock } from './lock.ts';
 import { doing, readJournal, readRun } from './run-journal.ts';
 import { runFolder, type SecretValues } from './script.ts';
@@ -55,7 +55,8 @@ async function follow(signal: AbortSignal, host: Host, { transaction, seen, secr
     if (ended || (quiet && !(await isAlive(host, stackFolder, run, signal)))) {
       const alive = await waitForLock(host, stackFolder, run, signal);
       const found = await readRun(host, stackFolder, run, signal);
-      if (alive || !found) throw new Error(`the run ${run} no longer exists`);
+      if (alive) throw stillLockedFault(transaction, host);
+      if (!found) throw noRunFault(transaction, 'Check the components: quarterdeck status. Then plan the change again.');
       for (const entry of found.entries.slice(reported)) report(eventOf(transaction, entry));
       const shown = { ...found, output: hide(found.output) };
       if (['applied', 'undone', 'verified'].includes(shown.state)) return shown;

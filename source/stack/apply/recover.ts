@@ -5,17 +5,18 @@ import type { Grant } from '../../grants/grant.ts';
 import type { Host } from '../../hosts/host.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { parsedJson } from '../../text/json-value.ts';
+import { quotedWord } from '../../text/quoted-word.ts';
 import type { DeployRecord, Plan } from '../model.ts';
 import { ComposeEditor } from '../plan/compose-editor.ts';
 import { readDeployment, recordFile, recordPath } from '../read-deployment.ts';
 import { type ApplyOptions, applyOptionsOf, createNetworks, imagesToPull, pullImages, refuseWhenLocked, runScript } from './apply.ts';
-import { lockedFault, stackFolderOf } from './faults.ts';
+import { lockedFault, noRunFault, stackFolderOf } from './faults.ts';
 import { readLock } from './lock.ts';
 import { readJournal, readRun, readRuns } from './run-journal.ts';
 import { runFolder, type ScriptOptions } from './script.ts';
 import { isNew } from './script-steps.ts';
 import { shellWord } from './shell.ts';
-import type { JournalEntry, Report, RunOnHost, Transaction } from './transaction.ts';
+import type { JournalEntry, Report, RunBackup, RunOnHost, Transaction } from './transaction.ts';
 
 const limitMs = 10_000;
 
@@ -92,11 +93,15 @@ const repair = 'Repair the component and, if the run is unfinished, finish it: q
 
 /** Names the alternative if rolling back is not safe: the backups that a change took before it began. */
 export function snapshotRemedy({ backups = {} }: Pick<Transaction, 'backups'>): string | undefined {
-  const commands = Object.entries(backups).map(([component, { stamp }]) => `quarterdeck restore ${component} --snapshot ${stamp}`);
+  const commands = Object.entries(backups).map(([component, backup]) => snapshotCommand(component, backup));
   if (commands.length === 0) return undefined;
-  const targets = [...new Set(Object.values(backups).map(({ where }) => where))].join(' or ');
-  const how = `${commands.join('; ')}. Add --to unless ${targets} is the configured backup target.`;
-  return `${repair} Or restore the earlier backup with its data, image and files: ${how}`;
+  const targets = [...new Set(Object.values(backups).flatMap(({ where, to }) => (to === undefined ? where : [])))].join(' or ');
+  const add = targets === '' ? '' : ` Add --to unless ${targets} is the configured backup destination.`;
+  return `${repair} Or restore the earlier backup with its data, image and files: ${commands.join('; ')}.${add}`;
+}
+
+export function snapshotCommand(component: string, { stamp, to }: RunBackup): string {
+  return `quarterdeck restore ${component} --snapshot ${stamp}${to === undefined ? '' : ` --to ${quotedWord(to)}`}`;
 }
 
 export async function markVerified(grant: Grant, host: Host, transaction: Transaction): Promise<void> {
@@ -120,8 +125,7 @@ export async function recordBefore(host: Host, { plans, run }: Transaction, comp
 
 async function readAgain(grant: Grant, host: Host, transaction: Transaction): Promise<RunOnHost> {
   const run = await readRun(host, stackFolderOf(transaction.plans), transaction.run, grant.signal);
-  if (!run)
-    throw new Fault('failed.noRun', `The run ${cleanLine(transaction.run)} no longer exists on the host.`, 'Plan the change again.');
+  if (!run) throw noRunFault(transaction);
   if (run.state === 'running') throw lockedFault({ by: run.transaction.by, since: run.transaction.startedAt, run: run.transaction.run });
   await refuseWhenLocked(grant, host, run.transaction);
   return run;

@@ -113,7 +113,9 @@ const transactionShape = z.object({
   by: cleaned,
   startedAt: cleaned,
   plans: z.array(planShape).min(1),
-  backups: z.record(z.string(), z.object({ stamp: z.string().regex(/^\d{8}T\d{6}Z$/), where: cleaned })).optional(),
+  backups: z
+    .record(z.string(), z.object({ stamp: z.string().regex(/^\d{8}T\d{6}Z$/), where: cleaned, to: z.string().optional() }))
+    .optional(),
 });
 
 /** The runs of a moved stack are moved with it: they belong to the stack where they are found. */

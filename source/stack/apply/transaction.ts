@@ -20,6 +20,8 @@ export interface RunBackup {
   stamp: string;
   /** Its location, for sentences: `/srv/backups on nas`. */
   where: string;
+  /** The same location as `--to` accepts it, if it contains no credentials. */
+  to?: string;
 }
 
 /** `step` is `place:vault`, `up:vault`, `after:reverse-proxy`; entries with `begun` have no exit code yet. */

@@ -164,9 +164,11 @@ export async function startHalted(
 export function haltedSentence({ flow, containers, secrets }: HaltedRecord): string {
   if (secrets)
     return `The ${cleanLine(flow)} of ${secretsText(secrets)} was interrupted, so the data and the containers may have different values.`;
-  const names = containers.map(({ name }) => cleanLine(name));
-  const how = containers.every((container) => container.how === 'paused') ? 'paused' : 'stopped';
-  return `The ${cleanLine(flow)} was interrupted while ${namesText(names)} ${names.length === 1 ? 'was' : 'were'} ${how}.`;
+  const halted = (['stopped', 'paused'] as const).flatMap((how) => {
+    const names = containers.filter((container) => container.how === how).map(({ name }) => cleanLine(name));
+    return names.length === 0 ? [] : `${namesText(names)} ${names.length === 1 ? 'was' : 'were'} ${how}`;
+  });
+  return `The ${cleanLine(flow)} was interrupted while ${namesText(halted)}.`;
 }
 
 export function secretsText(secrets: readonly RotatingSecret[]): string {

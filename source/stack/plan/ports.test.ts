@@ -116,6 +116,18 @@ describe('freePort', () => {
     );
     expect(conflicts.map(({ proposal }) => proposal)).toEqual([18080, 28080]);
   });
+
+  it('proposes one that is free on the address that it will be published on (R88)', () => {
+    const taken: PortUse[] = [
+      use('x', 'all', 8080, 'tcp'),
+      { owner: 'y', address: '192.168.1.2', port: 18_080, protocol: 'tcp' },
+      { owner: 'z', address: '127.0.0.1', port: 28_080, protocol: 'tcp' },
+    ];
+    const proposed = (port: PlannedPort) => portConflicts([port], taken)[0]?.proposal;
+    expect(proposed(planned('a', 'all', 8080, 'tcp', false))).toBe(11_080);
+    expect(proposed(planned('a', 'loopback', 8080, 'tcp', false))).toBe(18_080);
+    expect(proposed({ ...planned('a', 'all', 8080, 'tcp', false), address: '192.168.1.2' })).toBe(28_080);
+  });
 });
 
 describe('usesOfListeners', () => {

@@ -21,7 +21,7 @@ export interface PortUse {
 export interface PortConflict {
   port: PlannedPort;
   users: readonly PortUse[];
-  /** A free loopback port as an alternative; undefined for a port that its protocol fixes. */
+  /** A port that is free on the same address; undefined for a port that its protocol fixes. */
   proposal: number | undefined;
   advice: string;
 }
@@ -85,10 +85,10 @@ export function portConflicts(
       return [{ port, users, proposal: undefined, advice }];
     }
     const proposal = freePort(port.host, (number) =>
-      [...taken, ...reserved, ...promised].some((use) => overlaps({ ...opening, address: '127.0.0.1', port: number }, use)),
+      [...taken, ...reserved, ...promised].some((use) => overlaps({ ...opening, port: number }, use)),
     );
     if (proposal === undefined) return [{ port, users, proposal, advice: `Stop or remove ${owners}, or choose another port.` }];
-    promised.push({ owner: '', address: '127.0.0.1', port: proposal, protocol: port.protocol });
+    promised.push({ ...opening, owner: '', port: proposal });
     // port-conflicts.md: a tunnel can move, but every distributed configuration contains the port.
     const reported = isLoopback(port.address) ? '' : ' Update clients on other machines to use the new port.';
     return [
