@@ -131,7 +131,9 @@ test('a host port that another component has by default is refused, and a free o
   await expect(refused).rejects.toMatchObject({
     code: 'usage.option',
     message: expect.stringMatching(
-      new RegExp(`^--host-port cannot be "${port}"\\. ${port} is the default port of password-vault \\(Vaultwarden\\)\\. No catalog entry uses \\d+\\.$`),
+      new RegExp(
+        `^--host-port cannot be "${port}"\\. ${port} is the default port of password-vault \\(Vaultwarden\\)\\. No catalog entry uses \\d+\\.$`,
+      ),
     ),
   });
   const [, free = ''] = /uses (\d+)\.$/.exec((await refused.catch(({ message }: Error) => message)) as string) ?? [];
