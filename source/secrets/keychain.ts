@@ -33,7 +33,12 @@ class KeychainFault extends Fault {
 /** Error messages of libsecret and its providers, with a description. Seen with gnome-keyring 42 and libsecret 0.20. */
 const reasons: readonly { pattern: RegExp; reason: string; remedy: string; state?: KeychainState }[] = [
   { pattern: /QUARTERDECK_KEYCHAIN/, reason: switchedOff, remedy: 'Unset QUARTERDECK_KEYCHAIN.', state: 'absent' },
-  { pattern: /autolaunch D-Bus|Could not connect|Failed to connect/i, reason: 'this session has no D-Bus', remedy: startOne, state: 'absent' },
+  {
+    pattern: /autolaunch D-Bus|Could not connect|Failed to connect/i,
+    reason: 'this session has no D-Bus',
+    remedy: startOne,
+    state: 'absent',
+  },
   {
     pattern: /not provided by any \.service|ServiceUnknown|NameHasNoOwner|Failed to execute program/i,
     reason: 'no secret service is installed',

@@ -854,7 +854,9 @@ describe('walking', () => {
     const refused = (message: RegExp) => ({ code: 'refused.checklist', message: expect.stringMatching(message) });
     fixture.operator = somebody({}, 'unattended');
     await expect(fixture.run(['practice'], { to: '1.31.8', checklist })).rejects.toMatchObject(
-      refused(/handed-over\.json belongs to another checklist: "Upgrade of practice to v1\.32\.4", started by ada@desk \(.*to: v1\.32\.4\)/),
+      refused(
+        /handed-over\.json belongs to another checklist: "Upgrade of practice to v1\.32\.4", started by ada@desk \(.*to: v1\.32\.4\)/,
+      ),
     );
     for (const facts of [
       { ...stored.facts, cluster: 'https://10.0.0.7:6443' },

@@ -47,7 +47,7 @@ async function readUid(api: ClusterApi, signal: AbortSignal): Promise<string | u
   return (await unlessCode(found, ['refused.right'], undefined))?.metadata?.uid;
 }
 
-/** Returns the newest checklist for this cluster that was not completed. Throws `refused.checklist` if a named one is of another cluster. */
+/** Returns the newest open checklist for this cluster. Throws `refused.checklist` if a named one is of another cluster. */
 async function begunChecklist(folder: string, context: string, named: string | undefined, isSame: (facts: ChecklistFacts) => boolean) {
   if (named !== undefined) {
     const stored = await storedChecklist(named);

@@ -143,16 +143,25 @@ describe.each(dialects)('$product $version', (dialect) => {
 
   test.each([
     ['path "secret/*" { capabilities = ["read"] }', ['create, read, update, patch, delete, list, sudo on sys/policies/acl/any'], 5],
-    [`path "*" { capabilities = ${all} }\npath "sys/auth/*" { capabilities = ["read", "list"] }`, ['create, update, patch, delete, sudo on sys/auth/any'], 1],
-  ])('an admin token of a weaker policy that was there is not called verified, and what it cannot is told: %s', async (policy, first, count) => {
-    await fixture.ask('PUT', 'sys/policies/acl/admin', { policy });
-    const { message, data, exitCode, todo } = await fixture.run('vault-admin', new Holders({ ...token(), name: 'ada' }));
-    expect(message).toMatch(/^Created an admin token for ada on .*, but it cannot replace the root token\. The policy admin already existed/);
-    expect(message).not.toContain('verified');
-    expect(data).toMatchObject({ missing: expect.arrayContaining(first) });
-    expect((data as { missing: string[] }).missing).toHaveLength(count);
-    expect([exitCode, todo?.items.map(({ id }) => id)]).toEqual([1, ['admin-policy']]);
-  });
+    [
+      `path "*" { capabilities = ${all} }\npath "sys/auth/*" { capabilities = ["read", "list"] }`,
+      ['create, update, patch, delete, sudo on sys/auth/any'],
+      1,
+    ],
+  ])(
+    'an admin token of a weaker policy that was there is not called verified, and what it cannot is told: %s',
+    async (policy, first, count) => {
+      await fixture.ask('PUT', 'sys/policies/acl/admin', { policy });
+      const { message, data, exitCode, todo } = await fixture.run('vault-admin', new Holders({ ...token(), name: 'ada' }));
+      expect(message).toMatch(
+        /^Created an admin token for ada on .*, but it cannot replace the root token\. The policy admin already existed/,
+      );
+      expect(message).not.toContain('verified');
+      expect(data).toMatchObject({ missing: expect.arrayContaining(first) });
+      expect((data as { missing: string[] }).missing).toHaveLength(count);
+      expect([exitCode, todo?.items.map(({ id }) => id)]).toEqual([1, ['admin-policy']]);
+    },
+  );
 
   test('an admin policy of somebody else that allows what was tried: paths it may deny are mentioned', async () => {
     const made = () => fixture.run('vault-admin', new Holders({ ...token(), name: 'ada' }));

@@ -80,17 +80,17 @@ describe('signups of a server without mail, which reports them as open in any ca
     mail: [400, { message: 'Address' }],
     older: [404, ''],
   } as const;
-  const answered = (statusCode: number, json: unknown) =>
+  const answered = ([statusCode, json]: readonly [number, unknown]) =>
     new HttpAnswer({ statusCode, headers: {} }, Buffer.from(JSON.stringify(json)), true);
   const tried: HttpRequest[] = [];
   const answerWith = (closed: keyof typeof answers) => {
     const { send } = HttpClient.prototype;
     vi.spyOn(HttpClient.prototype, 'send').mockImplementation(async function (this: HttpClient, request, signal, limits) {
       const config = await send.call(this, { method: 'GET', path: '/api/config' }, signal, limits);
-      if (request.method === 'GET') return answered(200, { settings: { disableUserRegistration: false } });
+      if (request.method === 'GET') return answered([200, { settings: { disableUserRegistration: false } }]);
       tried.push(request);
       const isClosed = (config.json as { settings: { disableUserRegistration: boolean } }).settings.disableUserRegistration;
-      return answered(...answers[isClosed ? closed : 'open']);
+      return answered(answers[isClosed ? closed : 'open']);
     });
   };
   afterEach(() => vi.restoreAllMocks());

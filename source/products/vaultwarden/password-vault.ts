@@ -84,7 +84,9 @@ type Signups = 'closed' | 'invited' | 'open' | 'unknown';
 const areClosed = (signups: Signups) => signups === 'closed' || signups === 'invited';
 
 const noteOf = (signups: Signups) =>
-  signups === 'invited' ? ' Its sign-up link stays visible: invited users, and addresses in SIGNUPS_DOMAINS_WHITELIST if set, can sign up.' : '';
+  signups === 'invited'
+    ? ' Its sign-up link stays visible: invited users, and addresses in SIGNUPS_DOMAINS_WHITELIST if set, can sign up.'
+    : '';
 
 const registration = '/identity/accounts/register/send-verification-email';
 /** The message of the server, the same from 1.34.0 to 1.37.2. */
