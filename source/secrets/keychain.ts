@@ -16,14 +16,33 @@ let silent: { fault: Fault; sinceMs: number; open: boolean } | undefined;
 const switchedOff = 'QUARTERDECK_KEYCHAIN is set to off';
 const startOne = 'Start a secret service (gnome-keyring, KWallet) in this session.';
 
+/** `absent`: this session has no keychain at all. A locked or failing one may still hold secrets. */
+type KeychainState = 'absent' | 'locked' | 'failing';
+
+class KeychainFault extends Fault {
+  constructor(
+    readonly state: KeychainState,
+    message: string,
+    remedy: string,
+    cause: unknown,
+  ) {
+    super('failed.keychain', message, remedy, { cause });
+  }
+}
+
 /** Error messages of libsecret and its providers, with a description. Seen with gnome-keyring 42 and libsecret 0.20. */
-const reasons: readonly { pattern: RegExp; reason: string; remedy: string; absent?: true }[] = [
-  { pattern: /QUARTERDECK_KEYCHAIN/, reason: switchedOff, remedy: 'Unset QUARTERDECK_KEYCHAIN.', absent: true },
-  { pattern: /autolaunch D-Bus|Could not connect|Failed to connect/i, reason: 'this session has no D-Bus', remedy: startOne, absent: true },
+const reasons: readonly { pattern: RegExp; reason: string; remedy: string; state?: KeychainState }[] = [
+  { pattern: /QUARTERDECK_KEYCHAIN/, reason: switchedOff, remedy: 'Unset QUARTERDECK_KEYCHAIN.', state: 'absent' },
+  {
+    pattern: /autolaunch D-Bus|Could not connect|Failed to connect/i,
+    reason: 'this session has no D-Bus',
+    remedy: startOne,
+    state: 'absent',
+  },
   {
     pattern: /not provided by any \.service|ServiceUnknown|NameHasNoOwner|Failed to execute program/i,
     reason: 'no secret service is installed',
-    absent: true,
+    state: 'absent',
     remedy: 'Install gnome-keyring or KWallet, and start it in this session.',
   },
   {
@@ -31,27 +50,28 @@ const reasons: readonly { pattern: RegExp; reason: string; remedy: string; absen
     reason: 'it has no keyring yet',
     remedy: 'Log in to the desktop once, or create a default keyring (seahorse, "New keyring").',
   },
-  { pattern: /locked/i, reason: 'it is locked', remedy: 'Unlock the keychain and try again.' },
+  { pattern: /locked/i, reason: 'it is locked', remedy: 'Unlock the keychain and try again.', state: 'locked' },
   { pattern: /prompt (?:was )?dismissed/i, reason: 'its prompt was dismissed', remedy: 'Unlock the keychain and try again.' },
   {
     pattern: /Failed to load keytar native addon|libsecret/i,
     reason: 'the libsecret library is missing',
-    absent: true,
+    state: 'absent',
     remedy: 'Install libsecret: apt install libsecret-1-0, dnf install libsecret, pacman -S libsecret.',
   },
 ];
 
-export function keychainFault(message: string, cause?: unknown): Fault {
-  const { reason = message.replace(/\.$/, ''), remedy = 'Unlock the keychain, or start a secret service (gnome-keyring, KWallet).' } =
-    reasons.find(({ pattern }) => pattern.test(message)) ?? {};
-  return new Fault('failed.keychain', `The system keychain is not available: ${reason}.`, remedy, { cause });
+export function keychainFault(message: string, cause?: unknown, known?: KeychainState): Fault {
+  const {
+    reason = message.replace(/\.$/, ''),
+    remedy = 'Unlock the keychain, or start a secret service (gnome-keyring, KWallet).',
+    state = 'failing',
+  } = reasons.find(({ pattern }) => pattern.test(message)) ?? {};
+  return new KeychainFault(known ?? state, `The system keychain is not available: ${reason}.`, remedy, cause);
 }
 
-/** Returns whether this session has no keychain at all. A locked or unresponsive one may still hold secrets. */
-export function isKeychainAbsent(thrown: unknown): boolean {
-  const absences = reasons.flatMap(({ reason, absent }) => (absent ? [reason] : []));
-  return thrown instanceof Fault && thrown.code === 'failed.keychain' && absences.some((reason) => thrown.message.endsWith(`${reason}.`));
-}
+export const isKeychainAbsent = (thrown: unknown): boolean => thrown instanceof KeychainFault && thrown.state === 'absent';
+
+export const isKeychainLocked = (thrown: unknown): boolean => thrown instanceof KeychainFault && thrown.state === 'locked';
 
 /** Returns why there can be no keychain here, without loading the library; undefined if it is worth a query. */
 export function keychainAbsence(env: Environment): string | undefined {
@@ -79,7 +99,7 @@ async function overOthers<T>(ask: () => Promise<T>): Promise<T> {
 /** Sends one query to the keychain of the operating system. Throws `failed.keychain`, after three seconds at most. */
 export async function queryKeychain<T>(env: Environment, use: (keytar: Keytar) => Promise<T>): Promise<T> {
   const absence = keychainAbsence(env);
-  if (absence) throw keychainFault(absence);
+  if (absence) throw keychainFault(absence, undefined, 'absent');
   if (silent && (silent.open || performance.now() - silent.sinceMs < silenceMs)) throw silent.fault;
   let timer: NodeJS.Timeout | undefined;
   let late = false;

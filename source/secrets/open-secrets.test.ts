@@ -276,6 +276,12 @@ describe('which place', () => {
     expect([vault.kind, vault.passedOver]).toEqual(['file', 'The system keychain is not available: no response within 3 seconds.']);
   });
 
+  test('a keychain is absent by its state, not because an error of the library has the same words', async () => {
+    keychain.fault = 'the helper reports that no secret service is installed';
+    const { kind, passedOver } = await open();
+    expect([kind, passedOver]).toEqual(['file', `The system keychain is not available: ${keychain.fault}.`]);
+  });
+
   test('is not begun in a file because the keychain is locked today', async () => {
     keychain.fault = 'Cannot create an item in a locked collection';
     await expect(open()).rejects.toMatchObject({ code: 'failed.keychain', remedy: 'Unlock the keychain and try again.' });

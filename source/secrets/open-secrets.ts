@@ -5,7 +5,7 @@ import { removeOwnFile } from '../config/own-files.ts';
 import { type OwnPaths, ownPaths } from '../config/paths.ts';
 import { Fault } from '../faults/fault.ts';
 import { checkSecret, type Keeping, keepAll, keptVersions, newVersionId, type SecretBackend } from './backend.ts';
-import { type Environment, isKeychainAbsent } from './keychain.ts';
+import { type Environment, isKeychainAbsent, isKeychainLocked } from './keychain.ts';
 import { keychainBackend } from './keychain-backend.ts';
 import { type BackendRecord, copySecrets, readBackendRecord, removeCopied, writeBackendRecord } from './migrate.ts';
 import { type PromptPassphrase, SealChanged, sealedBackend } from './sealed-backend.ts';
@@ -102,7 +102,7 @@ class BackendStorage implements SecretStorage {
       return 'keychain';
     } catch (thrown) {
       // A locked keychain exists: it may hold the secrets of this installation.
-      if (!(thrown instanceof Fault) || thrown.code !== 'failed.keychain' || /locked\.$/.test(thrown.message)) throw thrown;
+      if (!(thrown instanceof Fault) || thrown.code !== 'failed.keychain' || isKeychainLocked(thrown)) throw thrown;
       this.#away = thrown;
       return 'file';
     }

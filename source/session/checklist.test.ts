@@ -26,6 +26,7 @@ const open = (who = 'ada@desk', more: Partial<ChecklistOptions> = {}) =>
     file,
     title: 'Upgrade of home',
     facts: { to: 'v1.32.4' },
+    isSame: ({ to }) => to === 'v1.32.4',
     who,
     session: session(),
     now: () => Date.UTC(2026, 10, 22, 9, 0),
@@ -98,6 +99,17 @@ describe('a checklist', () => {
     expect(next.item('webhooks')?.state).toBe('blocked');
     await next.keep('other', { kind: 'done' });
     expect(Object.keys(JSON.parse(await readFile(file, 'utf8')).notes)).toEqual(['other']);
+  });
+
+  test('one of something else is refused: what it belongs to is named, and it stays as it is', async () => {
+    await (await open()).skip('webhooks', 'off for the night');
+    const text = await readFile(file, 'utf8');
+    await expect(open('grace@desk', { isSame: ({ to }) => to === 'v1.33.0' })).rejects.toMatchObject({
+      code: 'refused.checklist',
+      message: `${file} belongs to another checklist: "Upgrade of home", started by ada@desk (to: v1.32.4).`,
+      remedy: expect.stringContaining('--checklist'),
+    });
+    expect(await readFile(file, 'utf8')).toBe(text);
   });
 
   test.each(['{', '[]', '{"schema":2,"notes":{}}', 'null'])('a file that is none is not written over: %s', async (text) => {

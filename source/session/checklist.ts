@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { readCheckedJson } from '../config/checked-json.ts';
 import { withFileLock } from '../config/file-lock.ts';
 import { writeOwnFile } from '../config/own-files.ts';
+import { Fault } from '../faults/fault.ts';
 import { cleanLine } from '../text/clean.ts';
 import type { Session } from './session.ts';
 
@@ -56,10 +57,14 @@ const checklist = z.looseObject({
 
 type StoredChecklist = z.infer<typeof checklist>;
 
+export type ChecklistFacts = StoredChecklist['facts'];
+
 export interface ChecklistOptions {
   file: string;
   title: string;
-  facts: Readonly<Record<string, string>>;
+  facts: ChecklistFacts;
+  /** Whether a stored checklist with these facts can be resumed. */
+  isSame: (stored: ChecklistFacts) => boolean;
   who: string;
   session: Session;
   kept?: boolean;
@@ -70,6 +75,14 @@ export interface ChecklistOptions {
 export function storedChecklist(file: string): Promise<StoredChecklist | undefined> {
   const remedy = 'Move the file. Quarterdeck checks the items again; skips, steps marked as done by hand, and earlier evidence are lost.';
   return readCheckedJson(file, checklist, { code: 'config.checklist', remedy });
+}
+
+/** The fault for a file whose skips and evidence are about something else. */
+export function otherChecklist(file: string, { title, startedBy, facts }: StoredChecklist): Fault {
+  const about = Object.entries(facts).map(([name, value]) => `${name}: ${value}`);
+  const message = `${file} belongs to another checklist: "${title}", started by ${startedBy} (${about.join(', ')}).`;
+  const remedy = 'Pass another file with --checklist. To resume the checklist in this file, upgrade what it belongs to.';
+  return new Fault('refused.checklist', cleanLine(message), remedy, { where: { file } });
 }
 
 /**
@@ -96,11 +109,13 @@ export class Checklist {
     this.#stored = stored;
   }
 
+  /** Throws `refused.checklist` and `config.checklist`. */
   static async open(options: ChecklistOptions): Promise<Checklist> {
-    const { file, title, facts, who, now = Date.now } = options;
+    const { file, title, facts, isSame, who, now = Date.now } = options;
     const stored = await storedChecklist(file);
     // A completed checklist is history.
     const open = stored?.endedAt === undefined ? stored : undefined;
+    if (open && !isSame(open.facts)) throw otherChecklist(file, open);
     return new Checklist(options, open ?? { schema: 1, title, startedAt: new Date(now()).toISOString(), startedBy: who, facts, notes: {} });
   }
 
@@ -110,7 +125,7 @@ export class Checklist {
   get started(): { by: string; at: string } {
     return { by: this.#stored.startedBy, at: this.#stored.startedAt };
   }
-  get facts(): Readonly<Record<string, string>> {
+  get facts(): ChecklistFacts {
     return this.#stored.facts;
   }
 

@@ -53,6 +53,8 @@ export class ClusterFixture {
     | undefined;
   /** What `/metrics` answers. */
   metrics = 200;
+  /** The identity of the cluster, if it tells it. */
+  uid: string | undefined;
   /** Paths that answer 404. */
   hidden: RegExp | undefined;
   /** How long a node may take to be back. */
@@ -74,6 +76,8 @@ export class ClusterFixture {
       if (request.url === '/metrics' && fixture.metrics !== 200) {
         const message = 'forbidden: User "practice" cannot get path "/metrics"';
         response.writeHead(fixture.metrics, { 'Content-Type': 'application/json' }).end(JSON.stringify({ kind: 'Status', message }));
+      } else if (request.url === '/api/v1/namespaces/kube-system' && fixture.uid !== undefined) {
+        response.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify({ metadata: { uid: fixture.uid } }));
       } else if (fixture.hidden?.test(request.url ?? '')) {
         response.writeHead(404, { 'Content-Type': 'application/json' }).end(JSON.stringify({ kind: 'Status', reason: 'NotFound' }));
       } else listener?.(request, response);

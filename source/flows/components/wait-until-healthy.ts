@@ -19,6 +19,17 @@ const shownLines = 15;
 
 type Seen = 'healthy' | 'waiting' | 'failing';
 
+/** `check` is the remedy without the rollback, for a caller that rolls back by itself. */
+export class UnhealthyFault extends Fault {
+  constructor(
+    message: string,
+    readonly check: string,
+    rollback: string,
+  ) {
+    super('failed.unhealthy', message, `${check}${rollback}`);
+  }
+}
+
 function seenOf(component: ComponentView, sinceMs: number, entry: Pick<CatalogEntry, 'probe' | 'calls'> | undefined): Seen {
   const { services, probe } = component;
   if (services.some(({ state }) => state === 'failed' || state === 'killed' || state === 'restarting' || state === 'unhealthy'))
@@ -97,7 +108,7 @@ export async function waitUntilHealthy(
   const undo = changed === 'new' ? 'undo the deployment' : 'restore the previous version';
   const back = changed ? ` To ${undo}: quarterdeck rollback ${id}.` : '';
   const message = last ? `${id} ${problem}: ${last.state.label}. ${last.detail}` : `${id} was started, but it has no containers.`;
-  throw new Fault('failed.unhealthy', message, `Check the log: quarterdeck logs ${id}.${back}`);
+  throw new UnhealthyFault(message, `Check the log: quarterdeck logs ${id}.`, back);
 }
 
 /** Returns the containers whose health check has not answered: their engine runs no health checks. */

@@ -112,6 +112,17 @@ describe('the upgrade of a component (R84)', () => {
     });
   });
 
+  test('the checklist of another component is refused, with what it belongs to', async () => {
+    const checklist = join(fixture.access.folder, 'handed-over.json');
+    await expect(upgrade('password-vault', { 'step-1': ['leave'] }, { checklist, skip: ['backup=none needed'] })).rejects.toMatchObject({
+      code: 'interrupted.cancelled',
+    });
+    await expect(upgrade('rss-reader', {}, { checklist, check: true })).rejects.toMatchObject({
+      code: 'refused.checklist',
+      message: expect.stringMatching(/"Upgrade of password-vault on practice", started by \S+ \(component: password-vault, host: practice/),
+    });
+  });
+
   test('a component that was not deployed from here is refused as an update is', async () => {
     await expect(upgrade('practice-of-nobody', {})).rejects.toMatchObject({ code: 'usage.context' });
   });

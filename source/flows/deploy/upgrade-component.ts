@@ -51,6 +51,7 @@ export async function upgradeComponent(session: Session, input: FlowInput, conte
         : join(folder, `component-${input.engineName.replaceAll('/', '-')}-${id}.json`),
     title: `Upgrade of ${id} on ${input.engineName}`,
     facts: { component: id, host: input.engineName, from: images.join(', ') },
+    isSame: ({ component, host }) => component === id && host === input.engineName,
     who,
     session,
     kept: input.options.check !== true,

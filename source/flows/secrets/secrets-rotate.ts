@@ -15,6 +15,7 @@ import { operatorOf } from '../backup/backup.ts';
 import { backupSecrets } from '../backup/backup-target.ts';
 import { forgetRotation, rotationRecord, settleRotations } from '../backup/recover-halted.ts';
 import { targetOf } from '../call-target.ts';
+import { UnhealthyFault } from '../components/wait-until-healthy.ts';
 import { goOn } from '../deploy/recover.ts';
 import { EngineScope } from '../engine-scope.ts';
 import type { FlowContext, Procedure, SecretChange } from '../flow.ts';
@@ -170,7 +171,8 @@ export class Rotation {
     const message = `The new value was not applied: ${messageOf(thrown)}`;
     if (failure === undefined) {
       const remedy = thrown instanceof Fault ? thrown.remedy : 'Check the state of the component, and deploy it again.';
-      const own = remedy.replace(/ To restore the previous version: .*$/, '');
+      // The rollback is already done.
+      const own = thrown instanceof UnhealthyFault ? thrown.check : remedy;
       return new Fault('failed.rotate', `${message} The old value is in effect again.`, own, { cause: thrown });
     }
     // Before the containers have the new value, there is no change to roll back, but a record of the rotation.

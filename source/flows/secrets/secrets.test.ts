@@ -13,6 +13,7 @@ import type { ComponentField } from '../../catalog/schema.ts';
 import { openLocalHost } from '../../hosts/local-host.ts';
 import { createSecretsManager } from '../../products/vault/simulator/secrets-manager.ts';
 import type { SecretName } from '../../secrets/secrets.ts';
+import { UnhealthyFault } from '../components/wait-until-healthy.ts';
 import type { Flow, FlowContext } from '../flow.ts';
 
 const secretsList = flowOf('secrets-list');
@@ -318,6 +319,22 @@ describe('secrets rotate', () => {
     });
     expect([inForce, await newest(password)]).toEqual([marked, marked]);
   });
+
+  test.each([' To restore the previous version: quarterdeck rollback x.', ' To undo the deployment: quarterdeck rollback x.', ' Or: x.'])(
+    'a component that does not become healthy: the rollback is done, so it is not advised, however it is worded:%s',
+    async (rollback) => {
+      deployed();
+      await keep(password, marked);
+      accepts = () => 0;
+      staged(async () => {
+        throw new UnhealthyFault('x did not become healthy.', 'Check the log: quarterdeck logs x.', rollback);
+      });
+      await expect(run(secretsRotate, ['rss-reader', 'DB_PASSWORD'])).rejects.toMatchObject({
+        code: 'failed.rotate',
+        remedy: 'Check the log: quarterdeck logs x.',
+      });
+    },
+  );
 
   test('one that cannot simply be replaced stays, with the reason', async () => {
     await keep('local/rss-reader/ADMIN_PASSWORD', marked);

@@ -858,6 +858,48 @@ describe('walking', () => {
     });
   });
 
+  test('a checklist of another release, cluster or component is refused, with what it belongs to; its skips stay there', async () => {
+    const checklist = join(fixture.folder, 'handed-over.json');
+    fixture.operator = somebody({ checklist: ['leave'] });
+    await expect(fixture.run(['practice'], { to, checklist, skip: skips })).rejects.toMatchObject({ kind: 'interrupted' });
+    const stored = JSON.parse(await fixture.text('handed-over.json'));
+    const refused = (message: RegExp) => ({ code: 'refused.checklist', message: expect.stringMatching(message) });
+    fixture.operator = somebody({}, 'unattended');
+    await expect(fixture.run(['practice'], { to: '1.31.8', checklist })).rejects.toMatchObject(
+      refused(
+        /handed-over\.json belongs to another checklist: "Upgrade of practice to v1\.32\.4", started by ada@desk \(.*to: v1\.32\.4\)/,
+      ),
+    );
+    for (const facts of [
+      { ...stored.facts, cluster: 'https://10.0.0.7:6443' },
+      { component: 'rss-reader', host: 'nas', from: 'miniflux/miniflux:2' },
+    ]) {
+      await writeFile(checklist, JSON.stringify({ ...stored, facts }));
+      await expect(fixture.run(['practice'], { checklist, check: true })).rejects.toMatchObject(
+        refused(/cluster: https:\/\/10\.0\.0\.7:6443|component: rss-reader, host: nas/),
+      );
+      expect(JSON.parse(await fixture.text('handed-over.json')).facts).toEqual(facts);
+    }
+    // A colleague may have another name for it.
+    await writeFile(checklist, JSON.stringify({ ...stored, facts: { ...stored.facts, context: 'home' } }));
+    const { data } = await fixture.run(['practice'], { checklist, check: true });
+    expect(itemsOf(data)['webhooks']?.state).toBe('skipped');
+  });
+
+  test('the clusters of two hosts that call themselves the same at one address do not share a checklist', async () => {
+    fixture.uid = '6f1c';
+    fixture.operator = somebody({ checklist: ['leave'] });
+    await expect(fixture.run(['practice'], { to, skip: skips })).rejects.toMatchObject({ kind: 'interrupted' });
+    fixture.uid = '0b92';
+    await expect(fixture.run(['practice'], { to })).rejects.toMatchObject({
+      code: 'refused.checklist',
+      message: expect.stringContaining('uid: 6f1c'),
+    });
+    fixture.uid = '6f1c';
+    const { data } = await fixture.run(['practice'], { check: true });
+    expect(itemsOf(data)['webhooks']?.state).toBe('skipped');
+  });
+
   test('dry-run: everything that would be done is told, nothing is', async () => {
     fixture.dryRun = true;
     const { message } = await fixture.run(['practice'], { to });

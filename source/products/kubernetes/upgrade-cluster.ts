@@ -1,15 +1,17 @@
 import { join, resolve } from 'node:path';
 import { listOwnFolder } from '../../config/own-files.ts';
 import { Fault } from '../../faults/fault.ts';
+import { unlessCode } from '../../faults/unless-fault.ts';
 import type { ComponentView } from '../../fleet/model.ts';
 import { type ChecklistAction, checklistOutcome, inTheWay, runChecklist, skipItems, writeReport } from '../../flows/checklist-questions.ts';
 import { upgradeComponent } from '../../flows/deploy/upgrade-component.ts';
 import type { FlowContext, FlowInput, FlowOutcome, Procedure } from '../../flows/flow.ts';
 import { optionOf, wordsUpTo } from '../../flows/flow-options.ts';
-import { Checklist, storedChecklist } from '../../session/checklist.ts';
+import { Checklist, type ChecklistFacts, otherChecklist, storedChecklist } from '../../session/checklist.ts';
 import type { Session } from '../../session/session.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { countText } from '../../text/quantities.ts';
+import type { ClusterApi } from './client/api-client.ts';
 import { type ClusterFacts, oldestApiServer, readCluster, readNode } from './client/cluster-facts.ts';
 import { compareReleases, minorText, newestMinorAt, type Release } from './client/release.ts';
 import { pathText, skewProblems } from './client/skew.ts';
@@ -39,11 +41,19 @@ const lastLookMs = 2_000;
 
 const safeName = (text: string) => text.replace(/[^A-Za-z0-9.-]+/g, '-').slice(0, 80);
 
-/** Returns the newest checklist for this cluster that was not completed. */
-async function begunChecklist(folder: string, context: string, named: string | undefined) {
+/** The namespace exists as long as its cluster. Returns undefined if the user may not read it. */
+async function readUid(api: ClusterApi, signal: AbortSignal): Promise<string | undefined> {
+  const found = api.find<{ metadata?: { uid?: string } }>('/api/v1/namespaces/kube-system', signal);
+  return (await unlessCode(found, ['refused.right'], undefined))?.metadata?.uid;
+}
+
+/** Returns the newest open checklist for this cluster. Throws `refused.checklist` if a named one is of another cluster. */
+async function begunChecklist(folder: string, context: string, named: string | undefined, isSame: (facts: ChecklistFacts) => boolean) {
   if (named !== undefined) {
     const stored = await storedChecklist(named);
-    return stored?.endedAt === undefined ? stored : undefined;
+    if (stored?.endedAt !== undefined) return undefined;
+    if (stored && !isSame(stored.facts)) throw otherChecklist(named, stored);
+    return stored;
   }
   const prefix = `cluster-${safeName(context)}-v`;
   const files = ((await listOwnFolder(folder)) ?? []).filter(
@@ -51,7 +61,7 @@ async function begunChecklist(folder: string, context: string, named: string | u
   );
   const stored = await Promise.all(files.map(({ name }) => storedChecklist(join(folder, name)).catch(() => undefined)));
   return stored
-    .flatMap((one) => (one && one.endedAt === undefined && one.facts['context'] === context ? [one] : []))
+    .flatMap((one) => (one && one.endedAt === undefined && isSame(one.facts) ? [one] : []))
     .sort((one, other) => (one.startedAt < other.startedAt ? -1 : 1))
     .at(-1);
 }
@@ -106,7 +116,11 @@ export async function upgradeCluster(
   const nodeExec = first && facts.distribution.kind === 'kubeadm' ? await nodeExecs.to(first) : undefined;
   const { folder, who } = (await flowContext.checklists?.()) ?? { folder: '', who: '' };
   const own = typeof input.options.checklist === 'string' ? resolve(input.options.checklist) : undefined;
-  const begun = await begunChecklist(folder, context, own);
+  const uid = await readUid(api, session.signal);
+  // A colleague may use another name for the context, and several clusters may have the same name.
+  const isSame = (stored: ChecklistFacts) =>
+    uid && stored['uid'] ? stored['uid'] === uid : own ? stored['cluster'] === api.shown : stored['context'] === context;
+  const begun = await begunChecklist(folder, context, own, isSame);
   // A checklist whose release the cluster has meanwhile passed is obsolete.
   const target = await chooseTarget(session, input, facts, begun?.facts['to'], nodeExec);
   const what = `${input.options.check === true ? 'Checking' : 'Resuming'} the upgrade to ${target.text}`;
@@ -114,7 +128,8 @@ export async function upgradeCluster(
   const list = await Checklist.open({
     file: own ?? join(folder, `cluster-${safeName(context)}-${safeName(target.text)}.json`),
     title: `Upgrade of ${context} to ${target.text}`,
-    facts: { context, cluster: api.shown, from: facts.apiServer.text, to: target.text },
+    facts: { context, cluster: api.shown, ...(uid && { uid }), from: facts.apiServer.text, to: target.text },
+    isSame: (stored) => isSame(stored) && stored['to'] === target.text,
     who,
     session,
     kept: input.options.check !== true,

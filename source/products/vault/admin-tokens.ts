@@ -9,8 +9,10 @@ import { cancelCeremony, collectShares } from './key-shares.ts';
 import { type FlowVault, openVaultOf, requirePerson, tokenFor } from './vault-open.ts';
 
 const policyName = 'admin';
-const policyText =
-  '# May do everything, as the root token does, and can be revoked and replaced.\npath "*" {\n  capabilities = ["create", "read", "update", "patch", "delete", "list", "sudo"]\n}\n';
+const allCapabilities = ['create', 'read', 'update', 'patch', 'delete', 'list', 'sudo'];
+const policyText = `# May do everything, as the root token does, and can be revoked and replaced.\npath "*" {\n  capabilities = ${JSON.stringify(allCapabilities).replaceAll(',', ', ')}\n}\n`;
+/** Policies, logins, engines, tokens, and any other path: a policy that allows them all may still deny a path. */
+const samplePaths = ['sys/policies/acl/any', 'sys/auth/any', 'sys/mounts/any', 'auth/token/create-orphan', 'any/path'];
 /** The token stays valid while it is renewed once in this period. */
 const periodSeconds = 32 * 24 * 3600;
 
@@ -54,13 +56,39 @@ export const vaultAdmin: Procedure = async (session, input, context) => {
   await handOutToken(vault, handout);
   const facts = await new VaultAccess(endpoint, made).self(session.signal);
   if (!facts) throw new Fault('failed.admin', 'The server rejects the token that it created.', 'Check the log of the server.');
+  const isOurs = (await access.policy(policyName, session.signal))?.trim() === policyText.trim();
+  const missing = isOurs ? [] : await missingCapabilities(new VaultAccess(endpoint, made), session.signal);
+  const about = `an admin token for ${name} on ${component.id} (${facts.policies.join(', ')})`;
+  const expiry = `It expires unless it is renewed every ${periodSeconds / 86_400} days.`;
+  const existed = `The policy ${policyName} already existed, and it`;
+  const data = { name, policies: facts.policies, accessor: facts.accessor };
+  if (missing.length > 0) {
+    const detail = `quarterdeck vault policy ${component.id}, with a root token. Tokens with the policy then have the new permissions.`;
+    return {
+      message: `Created ${about}, but it cannot replace the root token. ${existed} does not allow ${missing.join('; ')}. ${expiry}`,
+      data: { ...data, missing },
+      todo: { component: component.id, items: [{ id: 'admin-policy', title: `Extend the policy ${policyName}`, detail, byHand: true }] },
+      exitCode: 1,
+    };
+  }
   const detail = `quarterdeck vault revoke-root ${component.id} tests the new admin token first`;
   return {
-    message: `Created and verified an admin token for ${name} on ${component.id} (${facts.policies.join(', ')}). It expires unless it is renewed every ${periodSeconds / 86_400} days.`,
-    data: { name, policies: facts.policies, accessor: facts.accessor },
+    message: `Created and verified ${about}. ${isOurs ? '' : `${existed} may deny paths that were not tested. `}${expiry}`,
+    data,
     todo: { component: component.id, items: [{ id: 'revoke-root', title: 'Revoke the root token', detail, byHand: true }] },
   };
 };
+
+/** Returns what an existing policy, which is not replaced, does not allow: `sudo on sys/auth/x`. */
+async function missingCapabilities(tokens: VaultAccess, signal: AbortSignal): Promise<string[]> {
+  const missing: string[] = [];
+  for (const path of samplePaths) {
+    const allowed = await tokens.capabilities(path, signal);
+    const denied = allCapabilities.filter((capability) => !allowed.includes(capability) && !allowed.includes('root'));
+    if (denied.length > 0) missing.push(`${denied.join(', ')} on ${path}`);
+  }
+  return missing;
+}
 
 /** Revokes the token of an interrupted run: it was not handed out, but has all rights. */
 async function revokeLost(session: Session, access: VaultAccess): Promise<void> {

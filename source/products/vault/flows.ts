@@ -211,7 +211,7 @@ export const vaultFlows = [
       verb: 'vault admin',
       title: 'Create an admin token for the secrets manager',
       summary:
-        'Creates the admin policy if it is missing, and an orphan token with this policy, which can replace the root token. The token is shown once to its holder, who types it again.',
+        'Creates the admin policy if it is missing, and an orphan token with this policy, which can replace the root token. Reports what an existing policy does not allow. The token is shown once to its holder, who types it again.',
       ...resumable('reveal'),
       load: async () => (await import('./admin-tokens.ts')).vaultAdmin,
     },

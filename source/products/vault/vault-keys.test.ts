@@ -6,6 +6,7 @@ const dialects: readonly Dialect[] = [openbao, vault];
 let fixture: VaultFixture;
 const share = (at: number) => fixture.shares[at] as string;
 const three = () => [share(0), share(1), share(2)];
+const all = '["create", "read", "update", "patch", "delete", "list", "sudo"]';
 const sealStatus = () => fixture.ask('GET', 'sys/seal-status');
 
 /** Checks that no key, share or token is on a persistent screen, in the audit or in a journal. */
@@ -138,6 +139,37 @@ describe.each(dialects)('$product $version', (dialect) => {
     const holders = new Holders({ ...token(), share: three(), 'root-proof': walkAway, 'leave-root': 'leave' });
     await expect(fixture.run('vault-root', holders)).rejects.toMatchObject({ message: expect.stringContaining('revoked') });
     expect(await fixture.ask('GET', 'auth/token/lookup-self', undefined, holders.seen['Root token'])).toMatchObject({ status: 403 });
+  });
+
+  test.each([
+    ['path "secret/*" { capabilities = ["read"] }', ['create, read, update, patch, delete, list, sudo on sys/policies/acl/any'], 5],
+    [
+      `path "*" { capabilities = ${all} }\npath "sys/auth/*" { capabilities = ["read", "list"] }`,
+      ['create, update, patch, delete, sudo on sys/auth/any'],
+      1,
+    ],
+  ])(
+    'an admin token of a weaker policy that was there is not called verified, and what it cannot is told: %s',
+    async (policy, first, count) => {
+      await fixture.ask('PUT', 'sys/policies/acl/admin', { policy });
+      const { message, data, exitCode, todo } = await fixture.run('vault-admin', new Holders({ ...token(), name: 'ada' }));
+      expect(message).toMatch(
+        /^Created an admin token for ada on .*, but it cannot replace the root token\. The policy admin already existed/,
+      );
+      expect(message).not.toContain('verified');
+      expect(data).toMatchObject({ missing: expect.arrayContaining(first) });
+      expect((data as { missing: string[] }).missing).toHaveLength(count);
+      expect([exitCode, todo?.items.map(({ id }) => id)]).toEqual([1, ['admin-policy']]);
+    },
+  );
+
+  test('an admin policy of somebody else that allows what was tried: paths it may deny are mentioned', async () => {
+    const made = () => fixture.run('vault-admin', new Holders({ ...token(), name: 'ada' }));
+    expect((await made()).message).toMatch(/^Created and verified an admin token for ada on \S+ \(.*\)\. It expires/);
+    expect((await made()).message).not.toContain('already existed');
+    const policy = `path "*" { capabilities = ${all} }\npath "apps/*" { capabilities = ["deny"] }`;
+    await fixture.ask('PUT', 'sys/policies/acl/admin', { policy });
+    expect((await made()).message).toContain('The policy admin already existed, and it may deny paths that were not tested.');
   });
 
   test('the root token goes when another admin token was tried, and not before', async () => {

@@ -1,9 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { askProduct } from '../../../test/doubles/ask-product.ts';
 import { answering, Leaver } from '../../../test/doubles/cancelling-operator.ts';
 import { disturbed, Watch } from '../../../test/doubles/disturbed-flow.ts';
 import { PracticeFixture } from '../../../test/doubles/practice-fixture.ts';
 import { tracesBelow } from '../../../test/doubles/secret-traces.ts';
+import { HttpClient } from '../../calls/http-client.ts';
+import { HttpAnswer, type HttpRequest } from '../../calls/http-exchange.ts';
 
 const id = 'password-vault';
 let fixture: PracticeFixture;
@@ -66,6 +68,62 @@ describe('signups (R20)', () => {
     expect(await fixture.text('password-vault/.env')).toMatch(/^SIGNUPS_ALLOWED=["']?false["']?$/m);
     const again = await fixture.run('close-signups', id);
     expect(again.message).toBe(`Sign-ups for ${id} are already disabled.`);
+  });
+});
+
+describe('signups of a server without mail, which reports them as open in any case (1.34.3 and later)', () => {
+  /** Vaultwarden's answers to an uninvited address: `closed` if SIGNUPS_ALLOWED is "false". */
+  const answers = {
+    open: [200, 'eyJ0eXAi'],
+    closed: [400, { message: 'Registration not allowed or user already exists' }],
+    limited: [429, { message: 'Too many requests' }],
+    mail: [400, { message: 'Address' }],
+    older: [404, ''],
+  } as const;
+  const answered = ([statusCode, json]: readonly [number, unknown]) =>
+    new HttpAnswer({ statusCode, headers: {} }, Buffer.from(JSON.stringify(json)), true);
+  const tried: HttpRequest[] = [];
+  const answerWith = (closed: keyof typeof answers) => {
+    const { send } = HttpClient.prototype;
+    vi.spyOn(HttpClient.prototype, 'send').mockImplementation(async function (this: HttpClient, request, signal, limits) {
+      const config = await send.call(this, { method: 'GET', path: '/api/config' }, signal, limits);
+      if (request.method === 'GET') return answered([200, { settings: { disableUserRegistration: false } }]);
+      tried.push(request);
+      const isClosed = (config.json as { settings: { disableUserRegistration: boolean } }).settings.disableUserRegistration;
+      return answered(answers[isClosed ? closed : 'open']);
+    });
+  };
+  afterEach(() => vi.restoreAllMocks());
+
+  test('already closed: an address that was not invited is refused, and nothing is left open by that', async () => {
+    answerWith('closed');
+    const { message, data } = await fixture.run('close-signups', id);
+    expect(message).toMatch(/^Sign-ups for password-vault are already disabled\. Its sign-up link stays visible/);
+    expect(data).toEqual({ closed: true });
+    // No mail can be sent to it.
+    expect(tried).toEqual([expect.objectContaining({ path: expect.stringContaining('/register/'), json: { email: 'quarterdeck' } })]);
+  });
+
+  test.each([
+    ['open', /still reports that sign-ups are enabled/],
+    ['older', /still reports that sign-ups are enabled/],
+    ['limited', /it is unknown whether password-vault rejects new accounts/],
+    ['mail', /it is unknown whether password-vault rejects new accounts/],
+  ] as const)('set to closed, and the answer is "%s": a fault', async (answer, message) => {
+    answerWith(answer);
+    await expect(fixture.run('close-signups', id)).rejects.toMatchObject({
+      code: 'failed.signups',
+      message: expect.stringMatching(message),
+    });
+  });
+
+  test('are closed, and that is tried', async () => {
+    const open = (await fixture.text(`${id}/.env`)).replace(/^SIGNUPS_ALLOWED=.*$/m, 'SIGNUPS_ALLOWED=true');
+    await fixture.run('edit', id, { words: ['.env'], stdin: Buffer.from(open) });
+    expect(await isOpen()).toBe(true);
+    answerWith('closed');
+    const { message } = await fixture.run('close-signups', id, {}, { operator: answering({ account: ['yes'] }) });
+    expect(message).toMatch(/^Disabled sign-ups for .*, which now rejects new accounts\..*Its sign-up link stays visible/);
   });
 });
 

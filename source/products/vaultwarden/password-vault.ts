@@ -21,16 +21,18 @@ import { objectOf } from '../../text/json-value.ts';
 
 const signupsVariable = 'SIGNUPS_ALLOWED';
 const seenLimitMs = 30_000;
-const againMs = 500;
+/** Servers limit the rate of registrations: 50 in a row. */
+const againMs = 1_000;
 
 export const closeSignups: Procedure = async (session, input, context) => {
   const { id } = componentOf(input);
   const one = await deployed(new EngineScope(session, context, input.engineName), id);
   // A container that was just recreated does not respond yet.
   await seeLastThrough(one.facts);
-  const open = await areOpen(session, context, input.engineName, id);
-  if (!open) return { message: `Sign-ups for ${id} are already disabled.`, data: { closed: true } };
-  if (one.answers.values[signupsVariable] === 'false') throw savedElsewhere(id);
+  const read = () => readSignups(session, context, input.engineName, id);
+  const found = await read();
+  if (areClosed(found)) return { message: `Sign-ups for ${id} are already disabled.${noteOf(found)}`, data: { closed: true } };
+  if (one.answers.values[signupsVariable] === 'false') throw notClosed(id, found);
   if (session.attended && !session.dryRun) await askFirst(session, id);
   const answers = { ...one.answers, values: { ...one.answers.values, [signupsVariable]: 'false' } };
   const ready = await planComponent(one.facts, answers, { kind: 'change' });
@@ -40,13 +42,15 @@ export const closeSignups: Procedure = async (session, input, context) => {
   if (choice !== 'apply') throw cancelled(stillOpen(id));
   const { run } = await applyPlans([ready]);
   session.progress({ id: 'signups', label: 'Checking that Vaultwarden rejects new accounts' });
-  for (let waitedMs = 0; await areOpen(session, context, input.engineName, id); waitedMs += againMs) {
-    if (waitedMs >= seenLimitMs) throw savedElsewhere(id);
+  let now = await read();
+  for (let waitedMs = 0; !areClosed(now); waitedMs += againMs) {
+    if (waitedMs >= seenLimitMs) throw notClosed(id, now);
     await pauseFor(againMs, session.signal);
+    now = await read();
   }
   session.progress({ id: 'signups', label: 'Vaultwarden rejects new accounts', done: true });
   return {
-    message: `Disabled sign-ups for ${id}, which now rejects new accounts. Invite users from its admin page.`,
+    message: `Disabled sign-ups for ${id}, which now rejects new accounts. Invite users from its admin page.${noteOf(now)}`,
     data: { closed: true, run },
   };
 };
@@ -74,8 +78,26 @@ async function askFirst(session: Session, id: string): Promise<void> {
   if (answer === 'no') throw new Fault('interrupted.cancelled', stillOpen(id).message, `Create an account: quarterdeck first-admin ${id}`);
 }
 
-/** Asks the running vault: the setting in a file may not be in effect (R20). Throws `unreachable.component` and `failed.vault`. */
-async function areOpen(session: Session, context: FlowContext, engineName: string, id: string): Promise<boolean> {
+/** `invited`: an address that was not invited is refused, although the server reports sign-ups as enabled. */
+type Signups = 'closed' | 'invited' | 'open' | 'unknown';
+
+const areClosed = (signups: Signups) => signups === 'closed' || signups === 'invited';
+
+const noteOf = (signups: Signups) =>
+  signups === 'invited'
+    ? ' Its sign-up link stays visible: invited users, and addresses in SIGNUPS_DOMAINS_WHITELIST if set, can sign up.'
+    : '';
+
+const registration = '/identity/accounts/register/send-verification-email';
+/** The message of the server, the same from 1.34.0 to 1.37.2. */
+const registrationRefused = 'Registration not allowed or user already exists';
+
+/**
+ * Queries the running vault: the setting in a file may not be in effect (R20). Since 1.34.3, a server without mail also reports sign-ups as
+ * enabled if only invited users can sign up. The first step of a registration, which older servers do not have, shows the difference. It
+ * creates no account, and sends no mail to a text that is no address. Throws `unreachable.component` and `failed.vault`.
+ */
+async function readSignups(session: Session, context: FlowContext, engineName: string, id: string): Promise<Signups> {
   const entry = context.catalog.get(id);
   if (!entry) throw new Fault('usage.component', `${id} is not a known password vault.`, 'List components: quarterdeck catalog list');
   const target = await targetOf(context, engineName, entry, session.signal);
@@ -86,14 +108,21 @@ async function areOpen(session: Session, context: FlowContext, engineName: strin
     const message = `${id} does not report whether sign-ups are enabled (status ${status}).`;
     throw new Fault('failed.vault', message, 'Check in the web UI. Vaultwarden before 1.32.1 does not report this setting.');
   }
-  return !closed;
+  if (closed) return 'closed';
+  const tried = await http.send({ method: 'POST', path: registration, json: { email: 'quarterdeck' } }, session.signal);
+  if (tried.status === 200 || tried.status === 204 || tried.status === 404) return 'open';
+  return tried.status === 400 && objectOf(tried.json)?.['message'] === registrationRefused ? 'invited' : 'unknown';
 }
 
-function savedElsewhere(id: string): Fault {
+function notClosed(id: string, signups: Signups): Fault {
+  const message =
+    signups === 'unknown'
+      ? `${signupsVariable} is "false", but it is unknown whether ${id} rejects new accounts: it reports that sign-ups are enabled, as Vaultwarden 1.34.3 and later also do if only invited users can sign up.`
+      : `${signupsVariable} is "false", but ${id} still reports that sign-ups are enabled.`;
   return new Fault(
     'failed.signups',
-    `${signupsVariable} is "false", but ${id} still reports that sign-ups are enabled.`,
-    'A value saved on its admin page overrides the setting: open /admin, clear "Allow new signups" under General settings, and save. If it is clear, only invited users can sign up: without mail, Vaultwarden 1.34.3 and later report sign-ups as enabled while invitations are allowed.',
+    message,
+    'A value saved on its admin page, or SIGNUPS_DOMAINS_WHITELIST, overrides the setting: open /admin, clear "Allow new signups" under General settings, and save.',
   );
 }
 

@@ -192,6 +192,27 @@ table('password-vault', [
     'warning',
   ],
   [
+    'sign-ups set to closed, and a release that reports them as open without mail (R20)',
+    {
+      answer: answered(200, '{"version":"2025.12.0","settings":{"disableUserRegistration":false},"environment":{}}'),
+      calls: { alive: answered(200, '"2026-11-20T09:00:00Z"'), version: answered(200, '"1.34.3"') },
+      env: { SIGNUPS_ALLOWED: 'false' },
+    },
+    'healthy',
+    'ok',
+    /^The server can read its database\. Whether sign-ups are open is unknown\.$/,
+  ],
+  [
+    'sign-ups set to closed, and open all the same in a release that tells (R20)',
+    {
+      answer: answered(200, '{"version":"2025.12.0","settings":{"disableUserRegistration":false},"environment":{}}'),
+      calls: { alive: answered(200, '"2026-11-20T09:00:00Z"'), version: answered(200, '"1.34.2"') },
+      env: { SIGNUPS_ALLOWED: 'false' },
+    },
+    'sign-ups open',
+    'warning',
+  ],
+  [
     'sign-ups closed (R20)',
     {
       answer: answered(200, '{"version":"2025.12.0","settings":{"disableUserRegistration":true},"environment":{}}'),
@@ -311,11 +332,18 @@ describe('checks', () => {
   });
 
   it('signups that are still open are a standing warning (R20)', () => {
-    const config = (closed: boolean) => ({
+    const config = (closed: boolean, version = '1.37.2') => ({
       config: answered(200, JSON.stringify({ version: 'x', settings: { disableUserRegistration: closed } })),
+      version: answered(200, JSON.stringify(version)),
     });
     expect(findingsOf('password-vault', config(false))).toEqual(['signups-open']);
     expect(findingsOf('password-vault', config(true))).toEqual([]);
+    const set = { env: { SIGNUPS_ALLOWED: 'false' } };
+    for (const version of ['1.34.3', '1.35.0', '1.37.2', '2.0.0'])
+      expect(findingsOf('password-vault', config(false, version), set)).toEqual(['signups-unknown']);
+    for (const version of ['1.32.1', '1.33.2', '1.34.0', '1.34.2'])
+      expect(findingsOf('password-vault', config(false, version), set)).toEqual(['signups-open']);
+    expect(findingsOf('password-vault', config(true), set)).toEqual([]);
     const reachedBy = (vault: string) => ({ config: answered(200, JSON.stringify({ environment: { vault } })) });
     expect(findingsOf('password-vault', reachedBy('http://localhost'))).toEqual(['unknown-address']);
     expect(findingsOf('password-vault', reachedBy('https://vault.home.lan'))).toEqual([]);
