@@ -142,6 +142,6 @@ describe('findAddress', () => {
 
   it('says what is missing', () => {
     expect(findAddress(target({ state: 'exited' }), 'web')).toBe('The service app is not running.');
-    expect(findAddress(target({}), 'ui')).toBe('app has no port ui in the catalog.');
+    expect(findAddress(target({}), 'ui')).toBe('The catalog entry of app does not have a port ui.');
   });
 });

@@ -15,7 +15,7 @@ export interface PortAddress {
 export function findAddress(target: CallTarget, portName: string): PortAddress | string {
   const candidates = target.entry.ports.filter(({ name }) => name === portName);
   const port = candidates.find(({ protocol }) => protocol === 'tcp') ?? candidates[0];
-  if (!port) return `${target.entry.id} has no port ${portName} in the catalog.`;
+  if (!port) return `The catalog entry of ${target.entry.id} does not have a port ${portName}.`;
   if (isForwarded(target.entry)) return { host: '127.0.0.1', port: port.host ?? port.container, near: true };
   const container = target.containers.get(port.service);
   if (container?.state !== 'running') return `The service ${port.service} is not running.`;

@@ -145,7 +145,7 @@ export async function parseCommandLine(
     .usage('[FLOW ... | --resume RUN]')
     .summary('run a flow by its name, or list interrupted runs')
     .description(
-      'Runs a flow by its name or its verb, with its arguments. Without arguments, lists interrupted runs that can be resumed. A resumed run keeps all answers except secrets and does not repeat completed steps.',
+      'Runs a flow by its name (backup-all) or its command (backup all), with its arguments. Without arguments, lists interrupted runs that can be resumed. A resumed run keeps all answers except secrets and does not repeat completed steps.',
     )
     .option('--resume <run>', 'resume an interrupted run')
     .allowUnknownOption()

@@ -116,7 +116,7 @@ test.skipIf(missing)(
     await screen.press('ctrl+u');
     await screen.type(join(folder, 'nas'));
     await screen.press('enter');
-    await screen.sees('Signed nas, valid until', 'Copy them to the node');
+    await screen.sees('Signed the certificate of nas, valid until', 'Copy them to the node');
     expect(misfits(screen.frame(), size)).toEqual([]);
     const key = (await readFile(join(folder, 'nas', 'nas.key'), 'utf8')).split('\n')[1] ?? 'none';
     await screen.misses(key);

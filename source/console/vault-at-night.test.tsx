@@ -139,7 +139,7 @@ test('u on one that opens itself: what that means, leaving, and opening it with 
   const screen = await consoleOf();
   await screen.press('u');
   await screen.sees(
-    'vault unseals automatically. Enter its recovery shares anyway',
+    'vault unseals automatically. Enter recovery shares anyway?',
     'Quit and restart the server',
     /unseals automatically \(static\)/,
   );

@@ -30,8 +30,8 @@ export function connectionsBetween(earlier: readonly Reached[], later: readonly 
       'warning',
       `${namesText(apart)} cannot ${what} ${to.id}, because they share no network and containers cannot reach ports that are published on loopback.`,
       to.front
-        ? `Connect both to one network: run quarterdeck edit ${apart[0]} and add a network of ${to.front.component.id} as external.`
-        : `Redeploy both to connect them to one network: quarterdeck deploy ${to.id}, then quarterdeck deploy ${apart[0]}.`,
+        ? `Add a network of ${to.front.component.id} as external: ${apart.map((id) => `quarterdeck edit ${id}`).join(', ')}`
+        : `Redeploy them to connect them to one network: ${[to.id, ...apart].map((id) => `quarterdeck deploy ${id}`).join(', ')}`,
     );
   });
 }

@@ -6,7 +6,7 @@ import { drawSample, operatorTexts, type Sample } from './sample.ts';
 
 const sample = parse(readFileSync(join(import.meta.dirname, 'sample.yaml'), 'utf8')) as Sample;
 /** Of the newest sample. The aim is 285 and 0: raise and lower them with each sample that is better. */
-const [leastGood, mostMisleading] = [276, 2];
+const [leastGood, mostMisleading] = [278, 2];
 
 test('of 300 texts that a second reader drew, no fewer are good than in the last sample', () => {
   const count = (verdict: string) => sample.texts.filter((text) => text.verdict === verdict).length;

@@ -95,7 +95,7 @@ export async function verifyRotated(scope: EngineScope, rotated: readonly Rotate
     });
     if (verdict?.says !== 'refused') continue;
     const message = `${component} does not accept the new value of ${field.name}.`;
-    throw new Fault('failed.rotate', message, `Undo the change: quarterdeck rollback ${component}.`);
+    throw new Fault('failed.rotate', message, `Undo the change: quarterdeck rollback ${component}`);
   }
 }
 

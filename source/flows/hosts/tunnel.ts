@@ -124,8 +124,8 @@ function noSuchPort(component: ComponentView, targets: readonly TunnelTarget[], 
   return new Fault(
     'refused.noPort',
     to === undefined || known === ''
-      ? `${component.id} publishes no TCP port, or is not running.`
-      : `${component.id} publishes no port ${to}.`,
+      ? `${component.id} does not publish a TCP port, or is not running.`
+      : `${component.id} does not publish port ${to}.`,
     known === '' ? 'Start the component, or publish a port.' : `Published: ${known}.`,
   );
 }

@@ -33,12 +33,15 @@ function waysOf(entry: CatalogEntry): Way[] {
     const call = entry.calls[name] as ComponentCall;
     const names = credentialInputs(call);
     if (names.length === 0 || call.gives) continue;
-    const signIn = names.map((one) => signInFor(entry, one)).find(Boolean);
-    const id = signIn?.[0] ?? names.join(',');
-    const inputs = signIn?.[1].inputs ?? Object.fromEntries(Object.entries(call.inputs).filter(([one]) => names.includes(one)));
-    const known = ways.get(id) ?? { id, title: signIn?.[1].title ?? namesText(names), signIn: signIn?.[1], inputs };
+    const [signInName, signIn] = names.map((one) => signInFor(entry, one)).find(Boolean) ?? [];
+    if (signInName !== undefined && signIn)
+      ways.set(signInName, { id: signInName, title: namesText(Object.keys(signIn.inputs)), signIn, inputs: signIn.inputs });
+    // An account with a second factor has only this way.
+    const id = names.join(',');
+    const inputs = Object.fromEntries(Object.entries(call.inputs).filter(([one]) => names.includes(one)));
+    const known = ways.get(id) ?? { id, title: namesText(names), inputs };
     const isProof = call.reads && Object.entries(call.inputs).every(([one, { required }]) => names.includes(one) || !required);
-    ways.set(id, { ...known, ...(isProof && !known.proof && { proof: [name, call] as const }) } as Way);
+    ways.set(id, { ...known, ...(isProof && !known.proof && { proof: [name, call] }) });
   }
   return [...ways.values()];
 }

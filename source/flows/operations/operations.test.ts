@@ -136,6 +136,11 @@ describe('what is shown of a response', () => {
     ]);
   });
 
+  test('a text that is longer than what conditions see is whole in --json', async () => {
+    answer.body = 'x'.repeat(100_000);
+    expect((await op(['list'])).data).toMatchObject({ bytes: 100_000, response: answer.body });
+  });
+
   test('a long tree is cut, and says how to see the rest', async () => {
     answer.body = { lines: Array.from({ length: 3000 }, (_, index) => `line ${index}`) };
     await op(['list']);

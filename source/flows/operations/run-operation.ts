@@ -14,7 +14,6 @@ import { componentOf } from '../components/service-targets.ts';
 import type { FlowInput, FlowOutcome, Procedure } from '../flow.ts';
 import { optionOf, wordsUpTo } from '../flow-options.ts';
 import { saveFile } from '../save-file.ts';
-
 import { credentialInputs, readOnlyProblem } from './credential-inputs.ts';
 import { signInFor, storedCredentials } from './credentials.ts';
 import { failureOf } from './failure-of.ts';
@@ -91,7 +90,8 @@ export const runOperation: Procedure = async (session, input, context) => {
   return outcomeOf(session, input, { component: component.id, operation, call, answer });
 };
 
-async function operationMeant(session: Session, input: FlowInput, { operations }: CatalogEntry, component: string): Promise<Operation> {
+async function operationMeant(session: Session, input: FlowInput, entry: CatalogEntry, component: string): Promise<Operation> {
+  const { operations } = entry;
   const takes = { takes: 'Pass one operation', remedy: 'Set inputs with --set NAME=VALUE.' };
   const [written] = wordsUpTo(1, input, takes);
   const id =
@@ -99,7 +99,9 @@ async function operationMeant(session: Session, input: FlowInput, { operations }
     (await session.ask.choice({
       id: 'operation',
       label: 'Operation',
-      choices: operations.map(({ id: value, title, right }) => ({ value, label: title, ...(right !== 'read' && { detail: right }) })),
+      choices: operations
+        .filter(({ call }) => !entry.calls[call]?.gives)
+        .map(({ id: value, title, right }) => ({ value, label: title, ...(right !== 'read' && { detail: right }) })),
     }));
   const found = operations.find((operation) => operation.id === id);
   if (found) return found;
@@ -155,6 +157,6 @@ async function outcomeOf(session: Session, input: FlowInput, { component, operat
   showAnswer(session, answer);
   return {
     message: `${operation.title}: ${component} responded in ${answer.tookMs} ms.`,
-    data: { ...data, response: answer.json ?? answer.text },
+    data: { ...data, response: answer.json ?? Buffer.from(answer.body).toString('utf8') },
   };
 }

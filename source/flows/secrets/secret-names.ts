@@ -117,7 +117,7 @@ export async function chooseName(
   const field = fieldOf(entry, variable);
   if (!field) {
     const remedy = nameRemedy(variable, secretFields(entry).map(variableOf), 'The component has no secrets.');
-    const message = variable === '' ? `A secret of ${entry.id} is required.` : `${entry.id} has no secret "${cleanLine(variable)}".`;
+    const message = variable === '' ? `Specify a secret of ${entry.id}.` : `${entry.id} has no secret "${cleanLine(variable)}".`;
     throw new Fault('usage.secret', message, remedy);
   }
   return `${engineName || input.engineName}/${entry.id}/${variableOf(field)}`;

@@ -52,7 +52,7 @@ export const autheliaFlows = lazyFlows({ about: 'component', speaks: 'authelia' 
     verb: 'sso second-factor',
     title: 'Reset a lost second factor',
     summary:
-      'Deletes the one-time codes, the security keys, or both, of a user who lost a phone or a security key. The user can register a new one at the next login.',
+      'Deletes the authenticator app registration, the security keys, or both, for a user who lost a phone or a security key. The user can register a new one at the next login.',
     ...resumable('destroy'),
     usage: '[USER]',
     flags: { which: { meaning: 'what to delete: codes, keys or both', value: 'WHICH' } },

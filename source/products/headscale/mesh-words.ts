@@ -59,7 +59,7 @@ export function apiKeyStatus({ expiryMs }: MeshApiKey, nowMs: number): KeyStatus
 export function expirationProblem(text: string): string | undefined {
   const seconds = parseDuration(text);
   if (seconds === undefined) return durationProblem(text);
-  if (seconds < 60) return 'Enter at least one minute, such as 12h or 30d.';
+  if (seconds < 60) return 'Enter a duration of at least one minute, such as 12h or 30d.';
   return seconds > tenYearsSeconds ? 'Use at most ten years.' : undefined;
 }
 

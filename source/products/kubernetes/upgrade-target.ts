@@ -84,7 +84,7 @@ export async function chooseTarget(
     (await session.ask.text({
       id: 'to',
       label: 'Target version',
-      help: `The cluster runs ${apiServer.text}; the newest version is about 1.${newestMinorAt(Date.now())}. Upgrade one minor version at a time: to 1.${oldest.minor + 1}, or to a newer 1.${newestApiServer(facts).minor} version.${behind.length > 0 ? ` ${behind.map(({ name, kubelet }) => `${name} (${minorText(kubelet)})`).join(', ')} can be upgraded to ${apiServer.text} first.` : ''}`,
+      help: `The cluster runs ${apiServer.text}; the newest version is probably 1.${newestMinorAt(Date.now())}. Upgrade one minor version at a time: to 1.${oldest.minor + 1}, or to a newer 1.${newestApiServer(facts).minor} version.${behind.length > 0 ? ` ${behind.map(({ name, kubelet }) => `${name} (${minorText(kubelet)})`).join(', ')} can be upgraded to ${apiServer.text} first.` : ''}`,
       initial: await suggest(),
       check: (text) => targetProblem(facts, text)?.message,
     }));

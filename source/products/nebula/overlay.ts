@@ -125,15 +125,15 @@ export const overlaySign: Procedure = async (session, input, context) => {
     },
   });
   const made = await thisOrEarlier(session, signed, async () => (await signedNow())?.certificate ?? '');
-  if (!made) return { message: `Dry run: ${wanted.name} was not signed.` };
+  if (!made) return { message: `Dry run: no certificate was signed for ${wanted.name}.` };
   const next =
     installed !== undefined
       ? ` The files are in ${cleanLine(installed.folder)}. ${installed.deployed ? `Restart ${component} to apply the change.` : `Deploy ${component} to use the files.`}`
       : out !== undefined
         ? ` The files are in ${cleanLine(out)}. Copy them to the node, then delete them here.`
-        : ' The key is only in the secret store. To write files, sign the node again with --out or --install.';
+        : ' The key is only in the secret store. To write files, sign a new certificate with --out or --install.';
   return {
-    message: `Signed ${wanted.name}, valid until ${dayText(made.untilMs)}.${next}`,
+    message: `Signed the certificate of ${wanted.name}, valid until ${dayText(made.untilMs)}.${next}`,
     data: { certificate: jsonOf(made), ...(out !== undefined && { folder: out }) },
   };
 };
@@ -179,7 +179,7 @@ async function askWhere(session: Session, { options, engineName }: FlowInput, na
     help: 'The key is also stored in the secret store.',
     choices: [
       { value: 'folder', label: 'Folder on this machine', detail: 'to copy to the node' },
-      { value: 'install', label: `${component} on ${engineName}`, detail: 'already deployed, or deployed later' },
+      { value: 'install', label: `${component} on ${engineName}`, detail: 'already deployed, or to be deployed later' },
       { value: 'vault', label: 'Secret store only' },
     ],
   });

@@ -48,7 +48,7 @@ async function toFile(session: Session, input: FlowInput, collect: () => Promise
   if (!answer) return { message: 'Dry run: nothing was written.' };
   const opens = 'passphrase' in to ? 'the passphrase' : 'a key it was encrypted for';
   return {
-    message: `Exported ${countText(answer.secrets, 'secret')} to ${cleanLine(path)}, ${bytesText(answer.sizeBytes)}. Decrypt the file with ${opens}, here or with age.`,
+    message: `Exported ${countText(answer.secrets, 'secret')} to ${cleanLine(path)}, ${bytesText(answer.sizeBytes)}. Decrypt the file with ${opens}, in Quarterdeck or with age.`,
     data: answer,
   };
 }

@@ -227,7 +227,7 @@ async function chooseRecovery(session: Session, { recoverySeal, migration, type 
   }
   const chosen = await session.ask.choice({
     id: 'recovery',
-    label: `${id} unseals automatically. Enter its recovery shares anyway`,
+    label: `${id} unseals automatically. Enter recovery shares anyway?`,
     help: sentence,
     choices: [
       { value: 'shares', label: 'Enter recovery shares', detail: 'if it was sealed manually' },

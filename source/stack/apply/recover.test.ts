@@ -221,7 +221,7 @@ async function expectNamed(scene: Scene): Promise<RunState | undefined> {
   expect(statesOf.stopped).toContain(run?.state);
   if (run)
     expect(run.summary).toMatch(
-      /^(?:Stopped (?:before anything was changed|while .*|after .*; some steps remain)|Applied, but not seen healthy yet)\.?$/,
+      /^(?:Stopped (?:before anything was changed|while .*|after .*; some steps remain)|Applied, but not confirmed healthy yet)\.?$/,
     );
   const lock = await readLock(scene.context.host, scene.context.stackFolder, signal);
   expect(lock?.alive ?? false).toBe(false);

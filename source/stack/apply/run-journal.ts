@@ -146,7 +146,7 @@ function sentenceOf(transaction: Transaction, state: RunState, entries: readonly
     running: back ? 'Being undone.' : `Being applied: ${what}.`,
     stopped: last?.state === 'done' ? `Stopped after ${what}; some steps remain.` : `Stopped while ${what}.`,
     failed: `Failed while ${what}${last?.exitCode === undefined ? '' : ` (exit code ${last.exitCode})`}.`,
-    applied: 'Applied, but not seen healthy yet.',
+    applied: 'Applied, but not confirmed healthy yet.',
     verified: 'Applied and healthy.',
     undone: 'Undone.',
   };

@@ -111,7 +111,7 @@ function siteOf(request: ProxyRequest, proxy: Deployment): Site | Finding {
     });
   const [upstream] = upstreamsOf(frontPort(entry)?.name);
   if (!upstream) {
-    const message = `${entry.id} publishes no port that a reverse proxy could forward to.`;
+    const message = `${entry.id} does not publish a port that a reverse proxy could forward to.`;
     return blocking('site-without-port', message, 'Leave the site name empty.');
   }
   const routes = (entry.site?.routes ?? []).map(({ path, port, otherwise }) => ({ path, upstreams: upstreamsOf(port, otherwise) }));

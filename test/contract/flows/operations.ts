@@ -109,6 +109,7 @@ export const operationFlows: Family<Applications> = {
       flow: 'login',
       title: 'with a password that is exchanged for a token',
       component: boards,
+      answers: () => ({ way: 'login' }),
       forms: () => ({ login: { username: 'ada', password } }),
       acts: ['login'],
       again: ['login'],

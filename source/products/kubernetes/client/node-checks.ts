@@ -83,7 +83,7 @@ export function checkSkew(facts: ClusterFacts): CheckResult {
 export function checkSupport({ apiServer }: ClusterFacts, nowMs: number): CheckResult {
   const newest = newestMinorAt(nowMs);
   const behind = newest - apiServer.minor;
-  const reported = `${minorText(apiServer)} (newest: about 1.${newest})`;
+  const reported = `${minorText(apiServer)} (newest: probably 1.${newest})`;
   if (behind < supportedMinors) return ok(`${reported}, still supported`);
   return warning(
     `${reported}, ${behind} minor versions behind, no longer supported by the Kubernetes project`,
