@@ -239,7 +239,7 @@ describe('ways between stages (R14, R15, R55)', () => {
     expect((await look({ ...sound, 'torrent-client': routed, 'vpn-client-gateway': gateway })).findings).toEqual([]);
     const apart = await look({ ...sound, 'torrent-client': routed, 'vpn-client-gateway': { networkMode: 'vpn', networks: ['vpn'] } });
     expect(reported(apart)).toHaveLength(1);
-    expect(apart.findings[0]?.remedy).toContain('add a network of vpn-client-gateway');
+    expect(apart.findings[0]?.remedy).toContain('Add a network of vpn-client-gateway as external: quarterdeck edit ');
   });
 
   test('a gateway that is stopped, or whose tunnel is down (R15)', async () => {

@@ -108,7 +108,7 @@ export async function waitUntilHealthy(
   const undo = changed === 'new' ? 'undo the deployment' : 'restore the previous version';
   const back = changed ? ` To ${undo}: quarterdeck rollback ${id}.` : '';
   const message = last ? `${id} ${problem}: ${last.state.label}. ${last.detail}` : `${id} was started, but it has no containers.`;
-  throw new UnhealthyFault(message, `Check the log: quarterdeck logs ${id}`, back);
+  throw new UnhealthyFault(message, `Check the log: quarterdeck logs ${id}.`, back);
 }
 
 /** Returns the containers whose health check has not answered: their engine runs no health checks. */

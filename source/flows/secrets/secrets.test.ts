@@ -166,7 +166,7 @@ describe('secrets set', () => {
   test('a component alone lacks the name of its secret', async () => {
     for (const word of ['rss-reader', 'rss-reader/'])
       await expect(run(secretsSet, [word])).rejects.toMatchObject({
-        message: 'A secret of rss-reader is required.',
+        message: 'Specify a secret of rss-reader.',
         remedy: expect.stringMatching(/^Use one of: .*DB_PASSWORD/),
       });
   });

@@ -76,7 +76,10 @@ async function whose(session: Session, input: FlowInput, context: FlowContext, {
   return argumentOrPrompt(session, {
     ...{ id: 'user', label: 'User', help: 'Name that the user logs in with.' },
     ...{ given: word, code: 'usage.user', remedy: 'Specify another user.' },
-    check: (name) => (/^[\p{L}\p{N}][^\s]*$/u.test(name) && cleanLine(name) === name ? undefined : 'Enter a user name that begins with a letter or digit and contains no spaces.'),
+    check: (name) =>
+      /^[\p{L}\p{N}][^\s]*$/u.test(name) && cleanLine(name) === name
+        ? undefined
+        : 'Enter a user name that begins with a letter or digit and contains no spaces.',
   });
 }
 

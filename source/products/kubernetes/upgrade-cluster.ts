@@ -87,7 +87,8 @@ function showWhere(session: Session, facts: ClusterFacts): void {
 function pathLine(facts: ClusterFacts): string {
   const { apiServer, nodes } = facts;
   const newest = newestMinorAt(Date.now());
-  if (apiServer.minor >= newest) return `The cluster runs ${minorText(apiServer)}; the newest minor version is probably 1.${newest} (estimated from the release schedule).`;
+  if (apiServer.minor >= newest)
+    return `The cluster runs ${minorText(apiServer)}; the newest minor version is probably 1.${newest} (estimated from the release schedule).`;
   const reported = `Path to the newest version (probably 1.${newest}): ${pathText(apiServer.minor, newest)}, one checklist run for each minor version.`;
   // The skew check reports a kubelet that is newer than the API server; it would have to go back first.
   if (nodes.some(({ kubelet }) => kubelet.minor > apiServer.minor)) return reported;

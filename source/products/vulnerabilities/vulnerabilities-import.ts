@@ -48,7 +48,8 @@ export const vulnerabilitiesImport: Procedure = async (session, input, context) 
   const late = all.filter((one) => subjects.has(one.subject) && isLate(one)).length;
   const overdue = late > 0 ? ` ${numberText(late)} ${late === 1 ? 'is' : 'are'} overdue.` : '';
   const { skipped } = report;
-  const left = skipped > 0 ? ` Skipped ${countText(skipped, 'entry', 'entries')}; vulnerabilities in them may be counted as no longer reported.` : '';
+  const left =
+    skipped > 0 ? ` Skipped ${countText(skipped, 'entry', 'entries')}; vulnerabilities in them may be counted as no longer reported.` : '';
   const what = report.vulnerabilities.length > 0 ? 'Imported' : skipped > 0 ? 'No valid entries found' : 'No vulnerabilities found';
   return {
     message: done
