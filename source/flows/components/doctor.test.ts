@@ -12,7 +12,7 @@ afterEach(() => fixture.close());
 const show = (...components: ComponentView[]) => {
   fixture.fleet.current = { ...fixture.fleet.current, components };
 };
-const titles = () => fixture.operator.shown.flatMap((shown) => (shown.kind === 'item' ? [`${shown.state} ${shown.title}`] : []));
+const titles = () => fixture.operator.texts();
 
 test('what is wrong, worst first, with remedies, and 1 as exit code', async () => {
   const finding = (level: 'error' | 'notice', check: string) => ({ level, check, message: `${check}.`, remedy: 'Change it.' });
@@ -29,11 +29,11 @@ test('what is wrong, worst first, with remedies, and 1 as exit code', async () =
   );
   const outcome = await fixture.run('doctor', undefined);
   expect(titles()).toEqual([
-    'blocked mail: open-relay. Change it.',
-    'blocked photos: unhealthy. It responds with status 500. Show its log: quarterdeck logs photos',
-    'blocked wiki: To do: Change the default password. Until this is done, anyone with access to the port can log in.',
-    'warning photos: Backup: no backup. Back up: quarterdeck backup photos',
-    'skipped mail: slow. Change it.',
+    'error: mail: open-relay. Change it.',
+    'error: photos: unhealthy. It responds with status 500. Show its log: quarterdeck logs photos',
+    'error: wiki: To do: Change the default password. Until this is done, anyone with access to the port can log in.',
+    'warning: photos: Backup: no backup. Back up: quarterdeck backup photos',
+    'notice: mail: slow. Change it.',
   ]);
   expect(outcome).toMatchObject({ message: 'Checked 3 components: 3 errors, 1 warning, 1 notice.', exitCode: 1 });
 });
@@ -42,7 +42,7 @@ test('without a backup destination in the settings, backups are unknown, and tha
   show(componentView('photos', { backup: { atMs: undefined, noDestination: true } }));
   expect(await fixture.run('doctor', undefined)).toMatchObject({ message: 'Checked 1 component: 1 warning.', exitCode: 1 });
   expect(titles()).toEqual([
-    'warning photos: Backup: no backup destination in the settings. Add "backups: {local: /srv/backups}" to config.yaml, or back up: quarterdeck backup photos --to /srv/backups',
+    'warning: photos: Backup: no backup destination in the settings. Add "backups: {local: /srv/backups}" to config.yaml, or back up: quarterdeck backup photos --to /srv/backups',
   ]);
 });
 
@@ -57,5 +57,5 @@ test('one component alone', async () => {
 test('text of others is cleaned', async () => {
   show(componentView('mail', { findings: [{ level: 'error', check: 'x', message: 'red\u001b[31m\nline', remedy: '' }] }));
   await fixture.run('doctor', undefined);
-  expect(titles()).toEqual(['blocked mail: red line']);
+  expect(titles()).toEqual(['error: mail: red line']);
 });

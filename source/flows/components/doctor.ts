@@ -33,10 +33,8 @@ export const doctor: Procedure = async (session, input, { fleet }) => {
     ...here.flatMap((component) => ofComponent(component, snapshot, Date.now())),
     ...snapshot.ports.filter(({ host, component }) => host === input.engineName && here.some(({ id }) => id === component)).flatMap(ofPort),
   ].sort((one, other) => levels.indexOf(one.level) - levels.indexOf(other.level));
-  for (const { level, about, message, remedy } of found) {
-    const state = level === 'error' ? 'blocked' : level === 'warning' ? 'warning' : 'skipped';
-    session.show({ kind: 'item', id: `${about} ${message}`, title: `${about}: ${message} ${remedy}`.trim(), state });
-  }
+  for (const { level, about, message, remedy } of found)
+    session.show({ kind: 'text', text: `${level}: ${about}: ${message} ${remedy}`.trim() });
   const counts = levels.flatMap((level) => {
     const count = found.filter((one) => one.level === level).length;
     return count > 0 ? [countText(count, level)] : [];

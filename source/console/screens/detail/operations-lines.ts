@@ -25,5 +25,5 @@ export function operationsLines({ theme, width, entry, filter }: RowSpace & { en
       ...(facts === '' ? [] : paragraph(theme, role ?? 'faint', facts, width - columns - 4).map((line) => `${indent}${line}`)),
     ];
   });
-  return [...rows, '', ...say('enter: run an operation')];
+  return [...rows, '', ...say('Enter: run an operation')];
 }

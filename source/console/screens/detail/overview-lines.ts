@@ -107,7 +107,7 @@ function findingLines(finding: FindingView, isOffered: boolean, { theme, width }
   return [
     ...paragraph(theme, role, `${finding.level}: ${finding.message}`, width - 4, ` ${theme.paint(role, severity[role])} `),
     ...paragraph(theme, undefined, finding.remedy, width - 6 - arrow.length, remedyLead),
-    ...(isOffered ? paragraph(theme, 'faint', 'enter: run it', width - 6, '     ') : []),
+    ...(isOffered ? paragraph(theme, 'faint', 'Enter: run it', width - 6, '     ') : []),
   ];
 }
 
