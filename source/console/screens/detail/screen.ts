@@ -32,7 +32,7 @@ const titles = {
   logs: 'Logs',
   ports: 'Ports',
   fields: 'Fields',
-  operations: 'Operations',
+  operations: 'Ops',
   inspect: 'Inspect',
 } as const;
 
