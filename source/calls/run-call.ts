@@ -252,12 +252,18 @@ function running({ containers }: CallTarget, service: string): ContainerDetail |
   return container?.state === 'running' ? container : `The service ${service} is not running.`;
 }
 
-function textOf(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.byteLength, bodyLimitBytes)).toString('utf8');
+function textOf(bytes: Uint8Array, limitBytes = bodyLimitBytes): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.byteLength, limitBytes)).toString('utf8');
 }
 
 function bodyOf(body: Uint8Array, whole: boolean): Pick<Answer, 'body' | 'whole' | 'text' | 'json'> {
-  return { body, whole, text: textOf(body), json: whole ? parsedJson(Buffer.from(body).toString('utf8')) : undefined };
+  const text = textOf(body);
+  return {
+    body,
+    whole,
+    text,
+    json: whole ? parsedJson(body.byteLength > bodyLimitBytes ? textOf(body, body.byteLength) : text) : undefined,
+  };
 }
 
 function failed(failure: string): Answer {

@@ -1,5 +1,5 @@
 import { missingComponents } from '../../fleet/missing-components.ts';
-import type { ComponentView, EngineView, FindingView, FleetSnapshot, PortView } from '../../fleet/model.ts';
+import type { ComponentView, EngineView, FindingView, PortView } from '../../fleet/model.ts';
 import { backupText, isBackupDue, setupTasksLeft } from '../../fleet/setup-tasks.ts';
 import { authority } from '../../text/authority.ts';
 import { cleanLine } from '../../text/clean.ts';
@@ -27,10 +27,11 @@ export const doctor: Procedure = async (session, input, { fleet }) => {
   session.progress({ id: 'doctor', label: 'Queried the components', done: true });
   const only = input.component?.key;
   const here = snapshot.components.filter(({ host, key }) => host === input.engineName && (only === undefined || key === only));
+  const missing = new Set(missingComponents(snapshot.components));
   const engine = snapshot.engines.find(({ name }) => name === input.engineName);
   const found = [
     ...(engine && only === undefined ? ofEngine(engine) : []),
-    ...here.flatMap((component) => ofComponent(component, snapshot, Date.now())),
+    ...here.flatMap((component) => ofComponent(component, missing.has(component), Date.now())),
     ...snapshot.ports.filter(({ host, component }) => host === input.engineName && here.some(({ id }) => id === component)).flatMap(ofPort),
   ].sort((one, other) => levels.indexOf(one.level) - levels.indexOf(other.level));
   for (const { level, about, message, remedy } of found)
@@ -67,9 +68,8 @@ function ofEngine({ name, link, engine, clockAheadMs }: EngineView): Diagnosis[]
   ];
 }
 
-function ofComponent(component: ComponentView, { components }: FleetSnapshot, nowMs: number): Diagnosis[] {
+function ofComponent(component: ComponentView, isMissing: boolean, nowMs: number): Diagnosis[] {
   const { id: about, state, detail, findings } = component;
-  const isMissing = missingComponents(components).includes(component);
   const log = `Show its log: quarterdeck logs ${about}`;
   const isBad = state.severity === 'error' || state.severity === 'warning';
   const due = isBackupDue(component, nowMs);

@@ -1,3 +1,4 @@
+import type { CatalogEntry } from '../../catalog/catalog.ts';
 import { placeholdersIn } from '../../catalog/placeholders.ts';
 import type { ComponentCall } from '../../catalog/schema.ts';
 
@@ -9,6 +10,11 @@ export function credentialInputs({ inputs, http }: Pick<ComponentCall, 'inputs' 
   const names = Object.keys(inputs);
   if (!names.some((name) => inputs[name]?.secret)) return [];
   return names.filter((name) => inputs[name]?.secret || user.includes(name) || accountInputs.has(name));
+}
+
+/** Without the calls that log in: their responses are credentials, and `login` is the command for them. */
+export function listedOperations({ operations, calls }: CatalogEntry): CatalogEntry['operations'] {
+  return operations.filter(({ call }) => !calls[call]?.gives);
 }
 
 /** The user of a read-only session may be someone else: no program is run for them, and no stored credential is used. */

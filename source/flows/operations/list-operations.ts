@@ -4,8 +4,9 @@ import { countText } from '../../text/quantities.ts';
 import { entryOf } from '../call-target.ts';
 import type { Procedure } from '../flow.ts';
 import { showList } from '../list-table.ts';
+import { listedOperations } from './credential-inputs.ts';
 
-/** Logins are left out: `login` is the command for them. Of the components that exist on the host, since a request needs one that can receive it. */
+/** Of the components that exist on the host, since a request needs one that can receive it. */
 export const listOperations: Procedure = async (session, input, context) => {
   const components = input.component
     ? [input.component]
@@ -24,7 +25,7 @@ export const listOperations: Procedure = async (session, input, context) => {
 };
 
 function operationsOf({ id: component }: ComponentView, entry: CatalogEntry | undefined) {
-  const listed = (entry?.operations ?? []).filter(({ call }) => !entry?.calls[call]?.gives);
+  const listed = entry ? listedOperations(entry) : [];
   return listed.map(({ id, title, right, consequences, call }) => ({
     ...{ component, id, title, right, consequences },
     inputs: Object.entries(entry?.calls[call]?.inputs ?? {}).map(([name, { type, description, required, secret, file }]) => ({

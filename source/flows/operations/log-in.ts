@@ -77,8 +77,8 @@ export const logIn: Procedure = async (session, input, context) => {
       const credentials = await proven(target, way, typed, grant, component.id);
       for (const [name, value] of Object.entries(credentials)) {
         session.hide(value);
-        const place = credentialName(component, entry, name, way.inputs[name]?.field);
-        if ((await vault.read(place, grant.signal)) !== value) await vault.write(grant, place, value, 'login');
+        const secret = credentialName(component, entry, name, way.inputs[name]?.field);
+        if ((await vault.read(secret, grant.signal)) !== value) await vault.write(grant, secret, value, 'login');
       }
       return true;
     },

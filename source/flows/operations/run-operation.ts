@@ -14,7 +14,7 @@ import { componentOf } from '../components/service-targets.ts';
 import type { FlowInput, FlowOutcome, Procedure } from '../flow.ts';
 import { optionOf, wordsUpTo } from '../flow-options.ts';
 import { saveFile } from '../save-file.ts';
-import { credentialInputs, readOnlyProblem } from './credential-inputs.ts';
+import { credentialInputs, listedOperations, readOnlyProblem } from './credential-inputs.ts';
 import { signInFor, storedCredentials } from './credentials.ts';
 import { failureOf } from './failure-of.ts';
 import { completeInputs, givenInputs } from './operation-inputs.ts';
@@ -46,9 +46,8 @@ export const runOperation: Procedure = async (session, input, context) => {
   const missing = credentialInputs(call).find((name) => known[name] === undefined && signInFor(entry, name));
   if (missing !== undefined)
     throw new Fault('refused.login', `${component.id} requires a login for this operation.`, `Log in: quarterdeck login ${component.id}`);
-  const request = requestText(call, known);
   if (session.dryRun && operation.right === 'read') {
-    session.show({ kind: 'text', text: `Would send: ${request}` });
+    session.show({ kind: 'text', text: `Would send: ${requestText(call, known)}` });
     return { message: 'Dry run: nothing was sent.' };
   }
   const inputs = await completeInputs(session, call, operation.id, known);
@@ -99,9 +98,10 @@ async function operationMeant(session: Session, input: FlowInput, entry: Catalog
     (await session.ask.choice({
       id: 'operation',
       label: 'Operation',
-      choices: operations
-        .filter(({ call }) => !entry.calls[call]?.gives)
-        .map(({ id: value, title, right }) => ({ value, label: title, ...(right !== 'read' && { detail: right }) })),
+      choices: listedOperations(entry).map(({ id: value, title, right }) => ({
+        ...{ value, label: title },
+        ...(right !== 'read' && { detail: right }),
+      })),
     }));
   const found = operations.find((operation) => operation.id === id);
   if (found) return found;

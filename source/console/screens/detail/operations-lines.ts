@@ -1,4 +1,5 @@
 import type { CatalogEntry } from '../../../catalog/catalog.ts';
+import { listedOperations } from '../../../flows/operations/credential-inputs.ts';
 import { pad, textWidth } from '../../../text/width.ts';
 import { paragraph } from '../../styled-text.ts';
 import type { RowSpace } from '../../widgets/table-rows.ts';
@@ -8,9 +9,7 @@ export function operationsLines({ theme, width, entry, filter }: RowSpace & { en
   const say = (text: string) => paragraph(theme, 'faint', text, width - 2, ' ');
   if (!entry) return say('This component is not in the catalog, so its operations are unknown.');
   const wanted = filter.toLowerCase();
-  const operations = entry.operations.filter(
-    ({ id, title, call }) => !entry.calls[call]?.gives && `${id} ${title}`.toLowerCase().includes(wanted),
-  );
+  const operations = listedOperations(entry).filter(({ id, title }) => `${id} ${title}`.toLowerCase().includes(wanted));
   if (operations.length === 0) return say(filter === '' ? 'This component has no operations.' : `No operation matches "${filter}".`);
   const columns = Math.min(Math.max(...operations.map(({ id }) => textWidth(id))), Math.floor(width * 0.42));
   const rows = operations.flatMap(({ id, title, right, call }) => {
