@@ -6,7 +6,7 @@ import type { OwnPaths } from '../config/paths.ts';
 import { Fault, isAbort } from '../faults/fault.ts';
 import { isAlive } from '../hosts/job-control.ts';
 import { queryEngine } from '../hosts/practice-host.ts';
-import type { PracticeFacts } from '../practice/practice.ts';
+import type { PracticeFacts, PracticeOptions } from '../practice/practice.ts';
 import { openCatalogWith } from './open-catalog.ts';
 
 /** A practice stack that can be used: served by another process, or opened in this one. */
@@ -94,13 +94,16 @@ function pathsIn(paths: OwnPaths, home: string): OwnPaths {
 }
 
 /** Opens a practice stack in this process. Other processes find it only after `publish`. */
-export async function openOwn(paths: OwnPaths): Promise<PracticeAccess & { publish(): Promise<void> }> {
+export async function openOwn(
+  paths: OwnPaths,
+  options: Pick<PracticeOptions, 'longestBootMs'> = {},
+): Promise<PracticeAccess & { publish(): Promise<void> }> {
   const [{ openPractice }, catalog] = await Promise.all([import('../practice/open-practice.ts'), openCatalogWith(undefined, paths)]);
   const home = join(paths.run, `practice-${process.pid}`);
   await removeOwnFolder(home);
   await createOwnFolder(home);
   const folder = roomFor(home);
-  const practice = await openPractice({ folder, catalog });
+  const practice = await openPractice({ folder, catalog, ...options });
   let preparing: Promise<void> | undefined;
   const prepare = () => {
     preparing ??= import('./practice-deployments.ts').then(({ layPracticeDeployments }) =>

@@ -11,7 +11,7 @@ import { days } from './simulation/component.ts';
 import { type Incidents, openIncidents } from './simulation/incidents.ts';
 
 /** Opens a practice stack on sockets in a folder that only its owner can enter. Nothing listens on the network. */
-export async function openPractice({ folder, catalog }: PracticeOptions): Promise<Practice> {
+export async function openPractice({ folder, catalog, longestBootMs }: PracticeOptions): Promise<Practice> {
   const home = join(folder, 'home');
   await mkdir(home, { recursive: true, mode: 0o700 });
   await chmod(folder, 0o700);
@@ -25,7 +25,7 @@ export async function openPractice({ folder, catalog }: PracticeOptions): Promis
   };
   try {
     const { products, cluster, keys } = await openProducts(folder);
-    const simulation = await buildSimulation(machine, catalog, products, { cluster, stackFolder: join(home, 'stack') });
+    const simulation = await buildSimulation(machine, catalog, products, { cluster, stackFolder: join(home, 'stack'), longestBootMs });
     const incidents = openIncidents(machine, simulation);
     closeApi = await serveApi(machine, { socket, more: practiceRoutes(machine, incidents, cluster) });
     const facts: PracticeFacts = {

@@ -36,6 +36,8 @@ export interface PracticeOptions {
   catalog: Catalog;
   /** For sockets and files, created with mode 0700 and removed at the end. Socket paths are limited to about 100 characters. */
   folder: string;
+  /** Between the start of a service and its first answer; by default each takes as long as its product. */
+  longestBootMs?: number | undefined;
 }
 
 export interface ImagePin {

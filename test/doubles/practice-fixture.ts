@@ -44,7 +44,7 @@ export class PracticeFixture {
   static async open(): Promise<PracticeFixture> {
     const home = await mkdtemp(join(tmpdir(), 'qd-stage-'));
     const ending = new AbortController();
-    const access = await openOwn(ownPaths({ QUARTERDECK_HOME: home }, home));
+    const access = await openOwn(ownPaths({ QUARTERDECK_HOME: home }, home), { longestBootMs: 100 });
     const app = await openSettled(access, ending.signal, {});
     return new PracticeFixture({ app, access, home, ending });
   }

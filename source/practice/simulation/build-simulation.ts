@@ -26,7 +26,7 @@ export type Simulation = Awaited<ReturnType<typeof buildSimulation>>;
 
 type Products = Readonly<Record<string, PracticeProduct>>;
 
-const components: readonly PracticeComponent[] = [
+const everyComponent: readonly PracticeComponent[] = [
   reverseProxy,
   passwordVault,
   ssoPortal,
@@ -48,8 +48,9 @@ export async function buildSimulation(
   machine: Machine,
   catalog: Catalog,
   products: Products,
-  { cluster, stackFolder }: { cluster: PracticeProduct; stackFolder: string },
+  { cluster, stackFolder, longestBootMs }: { cluster: PracticeProduct; stackFolder: string; longestBootMs: number | undefined },
 ) {
+  const components = longestBootMs === undefined ? everyComponent : everyComponent.map((one) => bootingWithin(one, longestBootMs));
   const services: SimulatedService[] = [];
   const deployed: DeployedComponent[] = [];
   for (const component of components) {
@@ -69,7 +70,7 @@ export async function buildSimulation(
     }
     if (!component.byHand) deployed.push({ component: entry.id, atMs: Date.now() - past.createdAgoMs, values, hostPorts, images, files });
   }
-  machine.cast = (spec) => programOf(machine, catalog, products, spec);
+  machine.cast = (spec) => programOf(machine, { components, catalog, products }, spec);
   services.push(await addCluster(machine, cluster));
   addLeftovers(machine);
   return {
@@ -99,7 +100,19 @@ const hashOf = (text: string): string => createHash('sha256').update(text).diges
 /** A one-shot service: ends at once, with 0. */
 const job: Program = { start: (run) => setImmediate(() => run.signal.aborted || run.exit(0)) };
 
-function programOf(machine: Machine, catalog: Catalog, products: Products, spec: ContainerSpec): Program | undefined {
+function bootingWithin(component: PracticeComponent, longestMs: number): PracticeComponent {
+  const hastened = ({ bootMs = longestMs, ...service }: PracticeService) => ({ ...service, bootMs: Math.min(bootMs, longestMs) });
+  const services = Object.entries(component.services).map(([name, service]) => [name, hastened(service)]);
+  return { ...component, services: Object.fromEntries(services) };
+}
+
+interface Known {
+  components: readonly PracticeComponent[];
+  catalog: Catalog;
+  products: Products;
+}
+
+function programOf(machine: Machine, { components, catalog, products }: Known, spec: ContainerSpec): Program | undefined {
   const wanted = spec.labels['com.docker.compose.service'] ?? '';
   for (const component of components) {
     const entry = catalog.get(component.component);
