@@ -116,6 +116,7 @@ test('one after the other: tagged, given a day to log in again, expired after a 
   await screen.sees('Delete spyglass', 'leaves the mesh immediately', 'DELETE /api/v1/node/');
   await screen.press('y');
   await screen.sees('Deleted spyglass from the mesh');
+  await toList();
   await screen.press('esc');
   await screen.sees('Applied 4 changes to the mesh.');
   expect(await nodeCalled('spyglass')).toBeUndefined();
