@@ -91,7 +91,7 @@ export default defineConfig({
           testTimeout: 180_000,
           hookTimeout: 300_000,
           // Mostly they wait for an engine, or for their turn at one: see test/real/turns.ts.
-          maxWorkers: 6,
+          maxWorkers: 9,
           sequence: { groupOrder: 2 },
         },
       },

@@ -11,7 +11,7 @@ export const engineVariable: Readonly<Record<RealEngineKind, string>> = {
 };
 
 /** More Dockers, for tests that require one to themselves: they then wait less for each other. */
-export const moreDockerVariables = ['QUARTERDECK_TEST_DOCKER_2', 'QUARTERDECK_TEST_DOCKER_3'] as const;
+export const moreDockerVariables = [2, 3, 4, 5].map((number) => `QUARTERDECK_TEST_DOCKER_${number}`);
 
 /** The same for the registry: `127.0.0.1:27180`. */
 export const registryVariable = 'QUARTERDECK_TEST_REGISTRY';
