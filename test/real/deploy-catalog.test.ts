@@ -13,8 +13,8 @@ import { makeStandIn, type StandIn } from './stand-ins.ts';
 
 /**
  * What of the catalog is deployed with its real programs, probed, used and removed on a machine that has nothing but package registries: the rows here, those of
- * `deploy-catalog-images.test.ts`, the `quick` ones of `deploy-built.test.ts`, and the reverse proxy in `https.test.ts`. Of all these only the admin page of the
- * name server is a stand-in.
+ * `deploy-catalog-images.test.ts` and `deploy-catalog-cms.test.ts`, the `quick` ones of `deploy-built.test.ts`, and the reverse proxy in `https.test.ts`. Of all
+ * these only the admin page of the name server is a stand-in.
  */
 describeReal('docker', 'the catalog with real programs', (engine) => {
   const ground = layGround(engine);
@@ -190,69 +190,6 @@ describeReal('docker', 'the catalog with real programs', (engine) => {
       // Its own address in the tunnel, from inside it.
       proof: async ({ inside }) =>
         expect(await inside('nebula', 'ping', '-c', '1', '-w', '5', '10.231.0.1')).toContain('1 packets received'),
-    },
-    {
-      group: 'productivity',
-      id: 'cms',
-      ports: ['WEB_PORT'],
-      word: 'setup required',
-      proof: async ({ port, run, inside, word }) => {
-        const asPublic = { Host: 'localhost:8100' };
-        const filled = form({
-          ...{
-            weblog_title: 'Rust and salt',
-            user_name: 'ada',
-            admin_password: 'correct horse battery',
-            admin_password2: 'correct horse battery',
-          },
-          ...{ pw_weak: 'on', admin_email: 'ada@example.org', blog_public: '0', language: '', Submit: 'Install' },
-        });
-        const done = await page(port('WEB_PORT'), '/wp-admin/install.php?step=2', {
-          ...filled,
-          headers: { ...filled.headers, ...asPublic },
-          limitMs: 60_000,
-        });
-        expect(done.body).toContain('Success!');
-        await word('healthy');
-        const title = async () =>
-          (JSON.parse((await page(port('WEB_PORT'), '/?rest_route=/', { headers: asPublic })).body) as { name: string }).name;
-        expect(await title()).toBe('Rust and salt');
-
-        const sql = (statement: string) =>
-          inside(
-            'db',
-            'sh',
-            '-c',
-            'MYSQL_PWD="$MARIADB_ROOT_PASSWORD" mariadb --user=root --batch --skip-column-names wordpress --execute="$1"',
-            'sh',
-            statement,
-          );
-        await sql(
-          'create table kept (id int primary key, t text, b varbinary(9)); create trigger kept_too before insert on kept for each row set new.t = upper(new.t)',
-        );
-        await sql("create procedure count_kept() select count(*) from kept; insert into kept values (1, 'grün 🦀 it''s', x'00ff0a27')");
-        const backups = join(folder, 'backups');
-        await run('backup', 'cms', '--to', backups, '--yes');
-        await sql(
-          "update wp_options set option_value = 'Lost' where option_name = 'blogname'; drop table kept; drop procedure count_kept; create table later (id int)",
-        );
-        expect(await title()).toBe('Lost');
-        await run('restore', 'cms', '--to', backups, '--yes');
-        await word('healthy');
-        expect(await title()).toBe('Rust and salt');
-        expect(
-          await sql("select t, hex(b) from kept; insert into kept values (2, 'x', ''); select t from kept where id = 2; call count_kept()"),
-        ).toBe("GRÜN 🦀 IT'S\t00FF0A27\nX\n2");
-        expect(await sql("show tables like 'later'")).toBe('');
-
-        for (const secret of ['WORDPRESS_DB_PASSWORD', 'MARIADB_ROOT_PASSWORD'])
-          expect(await run('secrets', 'rotate', 'cms', secret, '--yes')).toContain(
-            'Verified: the new value works, and the old one does not.',
-          );
-        await word('healthy');
-        expect(await title()).toBe('Rust and salt');
-        await run('backup', 'cms', '--to', backups, '--yes');
-      },
     },
   ];
 
