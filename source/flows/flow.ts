@@ -159,6 +159,13 @@ export const resumable = <R extends Right>(right: R) => ({ right, resumes: true 
 /** One flow of a list. Missing properties come from the common ones, and its id from its verb (`vault read`: `vault-read`). */
 type LazyFlow<Common> = Omit<FlowMeta, 'id' | keyof Common> & Partial<FlowMeta> & { load: () => Promise<Procedure> };
 
+type FlowWords = Partial<FlowMeta> & Pick<FlowMeta, 'title' | 'summary'> & { load: () => Promise<Procedure> };
+
+/** A row of `lazyFlows` by right and verb. */
+export const flow = (right: Right, verb: string, words: FlowWords) => ({ right, verb, ...words });
+
+export const resumableFlow = (right: Right, verb: string, words: FlowWords) => flow(right, verb, { resumes: true, ...words });
+
 /** Procedures are loaded when they run: modules of the first frame are read on each start. Common flags are listed after a flow's own. */
 export function lazyFlows<Common extends Partial<FlowMeta>>(common: Common, entries: readonly LazyFlow<Common>[]): readonly Flow[] {
   return entries.map(({ load, ...entry }) => {

@@ -50,6 +50,7 @@ function flagsReaching(): (file: string) => ReadonlySet<string> {
   const importers = new Map<string, string[]>();
   const declared = new Set<string>();
   const procedures: string[] = [];
+  const begins = /^ +(?:verb: |(?:flow|resumableFlow)\()/m;
   /** Where flows are described whose procedures are in other modules. */
   const descriptions = new Set<string>();
   for (const file of sources.filter((one) => one !== 'source/app/flow-registry.ts')) {
@@ -58,11 +59,11 @@ function flagsReaching(): (file: string) => ReadonlySet<string> {
       const imported = join(dirname(file), target);
       importers.set(imported, [...(importers.get(imported) ?? []), file]);
     }
-    for (const { index, 1: verb } of code.matchAll(/^ +verb: '([^']+)',$/gm)) {
+    for (const { index, 1: verb } of code.matchAll(/^ +(?:verb: |(?:flow|resumableFlow)\('\w+', )'([^']+)',/gm)) {
       const flow = flows.find((one) => one.verb === verb);
       if (!flow) continue;
       // In a list, the procedure is the last member of the entry.
-      const [, procedure] = /\bload: async \(\) => \(await import\('([^']+)'/.exec(code.slice(index).split(/^ +verb: /m)[1] ?? '') ?? [];
+      const [, procedure] = /\bload: async \(\) => \(await import\('([^']+)'/.exec(code.slice(index).split(begins)[1] ?? '') ?? [];
       const home = procedure === undefined ? file : join(dirname(file), procedure);
       if (procedure !== undefined) procedures.push(home);
       flagsOfFile.set(home, [...(flagsOfFile.get(home) ?? []), ...Object.keys(flow.flags ?? {})]);

@@ -1,20 +1,16 @@
-import { lazyFlows, resumable } from '../../flows/flow.ts';
+import { flow, lazyFlows, resumableFlow } from '../../flows/flow.ts';
 
 export const autheliaFlows = lazyFlows({ about: 'component', speaks: 'authelia' }, [
-  {
-    verb: 'sso users',
+  flow('read', 'sso users', {
     title: 'List the users of the portal',
     summary:
       'Lists the users in the users file of the portal with their groups, whether they are disabled, and the hash type of each password.',
-    right: 'read',
     load: async () => (await import('./sso-users.ts')).ssoUsers,
-  },
-  {
-    verb: 'sso add',
+  }),
+  resumableFlow('operate', 'sso add', {
     title: 'Add a user to the portal',
     summary:
       'Adds a user to the users file, with a hash of the password. Comments and other content are kept. Keeps the previous file, and restores it if the portal rejects the new one.',
-    ...resumable('operate'),
     usage: '[USER]',
     flags: {
       name: { meaning: 'display name', value: 'TEXT' },
@@ -22,65 +18,51 @@ export const autheliaFlows = lazyFlows({ about: 'component', speaks: 'authelia' 
       group: { meaning: 'group of the user; repeatable', value: 'GROUP', repeats: true },
     },
     load: async () => (await import('./sso-user-change.ts')).ssoAdd,
-  },
-  {
-    verb: 'sso disable',
+  }),
+  resumableFlow('operate', 'sso disable', {
     title: 'Disable a user of the portal',
     summary: 'Disables a user, who can no longer log in but stays in the file. Refuses to disable the last user who can log in.',
-    ...resumable('operate'),
     usage: '[USER]',
     load: async () => (await import('./sso-user-change.ts')).ssoDisable,
-  },
-  {
-    verb: 'sso enable',
+  }),
+  resumableFlow('operate', 'sso enable', {
     title: 'Enable a user of the portal',
     summary: 'Enables a disabled user, who can log in again with the previous password.',
-    ...resumable('operate'),
     usage: '[USER]',
     load: async () => (await import('./sso-user-change.ts')).ssoEnable,
-  },
-  {
-    verb: 'sso password',
+  }),
+  resumableFlow('operate', 'sso password', {
     title: "Reset a password in the portal's users file",
     summary:
       'Sets a new password, or generates one and shows it once, and writes its hash to the users file. The old password stops working.',
-    ...resumable('operate'),
     usage: '[USER]',
     load: async () => (await import('./sso-user-change.ts')).ssoPassword,
-  },
-  {
-    verb: 'sso second-factor',
+  }),
+  resumableFlow('destroy', 'sso second-factor', {
     title: 'Reset a lost second factor',
     summary:
       'Deletes the authenticator app registration, the security keys, or both, for a user who lost a phone or a security key. The user can register a new one at the next login.',
-    ...resumable('destroy'),
     usage: '[USER]',
     flags: { which: { meaning: 'what to delete: codes, keys or both', value: 'WHICH' } },
     load: async () => (await import('./sso-lockout.ts')).ssoSecondFactor,
-  },
-  {
-    verb: 'sso unban',
+  }),
+  resumableFlow('operate', 'sso unban', {
     title: 'Lift a ban in the portal',
     summary:
       'Lists the users and addresses that the portal has banned after failed logins, and lifts bans early. Requires Authelia 4.39 or later.',
-    ...resumable('operate'),
     usage: '[USER|ADDRESS]',
     load: async () => (await import('./sso-lockout.ts')).ssoUnban,
-  },
-  {
-    verb: 'sso rules',
+  }),
+  flow('read', 'sso rules', {
     title: 'List the access rules of the portal',
     summary: 'Lists the access control rules in order (the first match applies) and the default policy.',
-    right: 'read',
     load: async () => (await import('./sso-check.ts')).ssoRules,
-  },
-  {
-    verb: 'sso rule',
+  }),
+  resumableFlow('operate', 'sso rule', {
     title: 'Add an access rule to the portal',
     id: 'sso-rule-add',
     summary:
       'Adds a rule to the configuration. The running portal validates the rule first; then the change is shown and applied. To undo it: quarterdeck rollback COMPONENT.',
-    ...resumable('operate'),
     usage: '[DOMAIN]',
     flags: {
       policy: { meaning: 'deny, bypass, one_factor or two_factor', value: 'POLICY' },
@@ -90,26 +72,22 @@ export const autheliaFlows = lazyFlows({ about: 'component', speaks: 'authelia' 
     },
     ours: true,
     load: async () => (await import('./sso-rule-add.ts')).ssoRuleAdd,
-  },
-  {
-    verb: 'sso test',
+  }),
+  flow('read', 'sso test', {
     title: 'Test which access rule applies',
     summary: 'Shows which rule of the portal applies to an address and a user, and why the others do not.',
-    right: 'read',
     usage: '[URL] [USER]',
     flags: {
       method: { meaning: 'request method (default: GET)', value: 'METHOD' },
       from: { meaning: 'IP address of the client', value: 'ADDRESS' },
     },
     load: async () => (await import('./sso-check.ts')).ssoTest,
-  },
-  {
-    verb: 'sso check',
+  }),
+  flow('read', 'sso check', {
     title: 'Check how a host name is protected',
     summary:
       'Sends the portal the same request as the reverse proxy, without a login, once as a browser and once as a program. Explains the responses.',
-    right: 'read',
     usage: '[URL]',
     load: async () => (await import('./sso-check.ts')).ssoCheck,
-  },
+  }),
 ]);

@@ -1,5 +1,6 @@
 import { Fault } from '../../faults/fault.ts';
 import { argumentOrPrompt } from '../../flows/argument-or-prompt.ts';
+import { askChoice } from '../../flows/ask-choice.ts';
 import type { FlowContext, FlowInput, Procedure } from '../../flows/flow.ts';
 import { optionOf, wordsUpTo } from '../../flows/flow-options.ts';
 import { unlessCancelled } from '../../flows/prompt-cancelled.ts';
@@ -13,8 +14,6 @@ import { openUsers } from './sso-users.ts';
 
 const oneTimeCodes = 'the one-time codes';
 const goneStep = 'gone';
-
-type Which = 'codes' | 'keys' | 'both';
 
 export const ssoSecondFactor: Procedure = async (session, input, context) => {
   const running = await portalOf(session, input, context);
@@ -68,10 +67,7 @@ export const ssoSecondFactor: Procedure = async (session, input, context) => {
 
 /** Returns the chosen user. The portal's database has only names; the users themselves are in the users file or in a directory. */
 async function whose(session: Session, input: FlowInput, context: FlowContext, { config }: RunningPortal): Promise<string> {
-  if (config.usersFile !== undefined) {
-    const { users } = await openUsers(session, input, context);
-    return (await chooseUser(session, input, users.users, () => true)).name;
-  }
+  if (config.usersFile !== undefined) return (await chooseUser(await openUsers(session, input, context), input)).name;
   const [word] = wordsUpTo(1, input, { takes: 'Specify one user at a time', remedy: 'Run the command once for each user.' });
   return argumentOrPrompt(session, {
     ...{ id: 'user', label: 'User', help: 'Name that the user logs in with.' },
@@ -83,20 +79,12 @@ async function whose(session: Session, input: FlowInput, context: FlowContext, {
   });
 }
 
-async function askWhich(session: Session, input: FlowInput, user: string): Promise<Which> {
-  const question = {
-    id: 'which',
-    label: `Second factor of ${user} to delete`,
-    choices: [
-      { value: 'codes', label: 'One-time codes (authenticator app)' },
-      { value: 'keys', label: 'Security keys and passkeys' },
-      { value: 'both', label: 'Both' },
-    ],
-    initial: 'codes',
-  };
-  const which = optionOf(input, 'which') ?? (await session.ask.choice(question));
-  if (which === 'codes' || which === 'keys' || which === 'both') return which;
-  throw new Fault('usage.which', `Unknown second factor "${cleanLine(which)}".`, 'Use --which codes, keys or both.');
+function askWhich(session: Session, input: FlowInput, user: string): Promise<'codes' | 'keys' | 'both'> {
+  const choices = { codes: 'One-time codes (authenticator app)', keys: 'Security keys and passkeys', both: 'Both' };
+  const unknown = (text: string) =>
+    new Fault('usage.which', `Unknown second factor "${cleanLine(text)}".`, 'Use --which codes, keys or both.');
+  const question = { id: 'which', label: `Second factor of ${user} to delete`, choices, initial: 'codes' } as const;
+  return askChoice(session, question, { given: optionOf(input, 'which'), unknown });
 }
 
 export const ssoUnban: Procedure = async (session, input, context) => {

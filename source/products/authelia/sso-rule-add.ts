@@ -1,5 +1,6 @@
 import { Fault } from '../../faults/fault.ts';
 import { argumentOrPrompt } from '../../flows/argument-or-prompt.ts';
+import { askChoice } from '../../flows/ask-choice.ts';
 import { applyPlans, seeLastThrough } from '../../flows/deploy/apply-plans.ts';
 import { planComponent, planData } from '../../flows/deploy/plan-component.ts';
 import { deployed } from '../../flows/deploy/stack-facts.ts';
@@ -69,20 +70,15 @@ async function askRule(session: Session, input: FlowInput, { config }: RunningPo
     label: 'Host name',
     help: `Host name that users open, or *.${known[0] ?? 'example.org'} for all subdomains. Domains of the portal: ${known.join(', ') || 'none'}.`,
   });
-  const question = {
-    id: 'policy',
-    label: 'Policy',
-    choices: [
-      { value: 'two_factor', label: 'Users who log in with a second factor' },
-      { value: 'one_factor', label: 'Users who log in with a password' },
-      { value: 'bypass', label: 'Anyone', detail: 'without any login' },
-      { value: 'deny', label: 'No one' },
-    ],
-    initial: 'two_factor',
-  };
-  const policy = checked(optionOf(input, 'policy') ?? (await session.ask.choice(question)), (text) =>
-    (policies as readonly string[]).includes(text) ? undefined : `Unknown policy "${cleanLine(text)}". Use one of ${policies.join(', ')}.`,
-  ) as NewRule['policy'];
+  const choices = {
+    two_factor: 'Users who log in with a second factor',
+    one_factor: 'Users who log in with a password',
+    bypass: ['Anyone', 'without any login'],
+    deny: 'No one',
+  } as const;
+  const unknown = (text: string) => wrong(`Unknown policy "${cleanLine(text)}". Use one of ${policies.join(', ')}.`);
+  const question = { id: 'policy', label: 'Policy', choices, initial: 'two_factor' } as const;
+  const policy = await askChoice(session, question, { given: optionOf(input, 'policy')?.trim(), unknown });
   const subjects = optionsOf(input, 'subject') ?? (policy === 'bypass' ? [] : await askSubjects(session));
   for (const subject of subjects) checked(subject, subjectProblem);
   if (policy === 'bypass' && subjects.length > 0) {
@@ -137,5 +133,9 @@ function patternProblem(pattern: string): string | undefined {
 function checked(text: string, problemOf: (text: string) => string | undefined): string {
   const problem = problemOf(text.trim());
   if (problem === undefined) return text.trim();
-  throw new Fault('usage.rule', problem, unchanged);
+  throw wrong(problem);
+}
+
+function wrong(problem: string): Fault {
+  return new Fault('usage.rule', problem, unchanged);
 }

@@ -10,37 +10,30 @@ import type { Session } from '../../session/session.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { nameRemedy } from '../../text/nearest-name.ts';
 import { partsOf } from '../../text/words.ts';
-import { ableUsers, type PortalUser, userNameProblem } from './client/sso-users.ts';
+import { ableUsers, type PortalUser, type UsersFile, userNameProblem } from './client/sso-users.ts';
 import { changeUsers, type OpenUsers, openUsers } from './sso-users.ts';
 
 export const ssoAdd: Procedure = async (session, input, context) => {
   const open = await openUsers(session, input, context);
   const left = `Nothing was written. The users of ${open.id} were not changed.`;
-  const person = await unlessCancelled(session, left, () => askPerson(session, input, open));
+  const person = await unlessCancelled(session, left, () => askPerson(open, input));
   const there = open.users.user(person.name);
   if (session.dryRun) {
     const would = there ? 'check it, because the user already exists.' : `add the user to ${open.file.shown}.`;
     return dryRunOf(session, `prompt for the password of ${person.name}, and ${would}`, `the users of ${open.id} were not changed.`);
   }
   const label = there ? `${person.name} already exists. Current password` : `Password of ${person.name}`;
-  const password = await unlessCancelled(session, left, () =>
-    promptNewPassword(session, label, `The hash of the password is written to ${open.file.shown}.`),
-  );
+  const { password, digest, isDone } = await newPassword(open, person.name, label, left);
   if (there && !(await matchesDigest(there.digest, password.value))) {
     const message = `User ${person.name} already exists with another password.`;
     throw new Fault('usage.user', message, `Use another name, or reset the password: quarterdeck sso password ${open.id} ${person.name}`);
   }
-  const digest = await makeDigest(password.value, open.config.digestCost);
-  session.hide(digest);
   const how = await changeUsers(open, {
     id: `add ${person.name}`,
     change: (users) => {
       if (!there) users.add({ ...person, digest });
     },
-    isDone: async (users) => {
-      const written = users.user(person.name);
-      return written !== undefined && (await matchesDigest(written.digest, password.value)) === true;
-    },
+    isDone,
   });
   await showGenerated(session, person.name, password);
   const title = `Have ${person.name} log in and register a second factor`;
@@ -52,11 +45,17 @@ export const ssoAdd: Procedure = async (session, input, context) => {
   };
 };
 
-async function askPerson(
-  session: Session,
-  input: FlowInput,
-  { users, config }: OpenUsers,
-): Promise<Omit<PortalUser, 'disabled' | 'digest'>> {
+/** Prompts for a password of a user, and hashes it. `isDone` reports whether the user has it. */
+async function newPassword({ session, config, file }: OpenUsers, name: string, label: string, left: string) {
+  const help = `The hash of the password is written to ${file.shown}.`;
+  const password = await unlessCancelled(session, left, () => promptNewPassword(session, label, help));
+  const digest = await makeDigest(password.value, config.digestCost);
+  session.hide(digest);
+  const isDone = async (users: UsersFile) => (await matchesDigest(users.user(name)?.digest ?? '', password.value)) === true;
+  return { password, digest, isDone };
+}
+
+async function askPerson({ session, users, config }: OpenUsers, input: FlowInput): Promise<Omit<PortalUser, 'disabled' | 'digest'>> {
   const [word] = wordsUpTo(1, input, { takes: 'Specify one user at a time', remedy: 'Run the command once for each user.' });
   const name = await argumentOrPrompt(session, {
     ...{ id: 'user', label: 'Name to log in with', help: `Users: ${users.users.map((one) => cleanLine(one.name)).join(', ') || 'none'}.` },
@@ -106,7 +105,7 @@ export const ssoEnable = setDisabled(false, 'enable');
 function setDisabled(wanted: boolean, verb: string): Procedure {
   return async (session, input, context) => {
     const open = await openUsers(session, input, context);
-    const { name, disabled } = await chooseUser(session, input, open.users.users, (user) => user.disabled !== wanted);
+    const { name, disabled } = await chooseUser(open, input, (user) => user.disabled !== wanted);
     if (wanted && !disabled && ableUsers(open.users.users).every((one) => one.name === name)) {
       const message = `${name} is the last user who can log in.`;
       throw new Fault('refused.lastUser', message, `Add another user first: quarterdeck sso add ${open.id}`);
@@ -124,32 +123,25 @@ function setDisabled(wanted: boolean, verb: string): Procedure {
 
 export const ssoPassword: Procedure = async (session, input, context) => {
   const open = await openUsers(session, input, context);
-  const { name, disabled } = await chooseUser(session, input, open.users.users, () => true);
+  const { name, disabled } = await chooseUser(open, input);
   if (session.dryRun) {
     const would = `prompt for the new password of ${name}, and write its hash to ${open.file.shown}.`;
     return dryRunOf(session, would, `the password of ${name} was not changed.`);
   }
-  const password = await unlessCancelled(session, `Nothing was written. The password of ${name} was not changed.`, () =>
-    promptNewPassword(session, `New password of ${name}`, `The hash of the password is written to ${open.file.shown}.`),
-  );
-  const digest = await makeDigest(password.value, open.config.digestCost);
-  session.hide(digest);
+  const left = `Nothing was written. The password of ${name} was not changed.`;
+  const { password, digest, isDone } = await newPassword(open, name, `New password of ${name}`, left);
   const how = await changeUsers(open, {
     id: `password ${name}`,
     what: `write a new password hash of ${name}`,
     change: (users) => users.setDigest(name, digest),
-    isDone: async (users) => (await matchesDigest(users.user(name)?.digest ?? '', password.value)) === true,
+    isDone,
   });
   await showGenerated(session, name, password);
   return { message: `Set the password of ${name}. ${how ?? ''}${disabled ? ' The user is disabled and still cannot log in.' : ''}` };
 };
 
-export async function chooseUser(
-  session: Session,
-  input: FlowInput,
-  users: readonly PortalUser[],
-  suits: (user: PortalUser) => boolean,
-): Promise<PortalUser> {
+/** `suits` selects the users that a prompt offers. */
+export async function chooseUser({ session, users: { users } }: OpenUsers, input: FlowInput, suits = (_: PortalUser) => true) {
   const [word] = wordsUpTo(1, input, { takes: 'Specify one user at a time', remedy: 'Run the command once for each user.' });
   const names = users.map(({ name }) => name);
   const named = word ?? (await askUser(session, users.filter(suits)));

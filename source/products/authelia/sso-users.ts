@@ -136,11 +136,8 @@ async function readLast(open: OpenUsers): Promise<string> {
   const lines = open.config.tellsReloads ? await logLines(open, { sinceMs: open.container.startedMs }) : [];
   const word = wordIn(lines);
   if (word === undefined || word === 'read') return 'The change was already in the file.';
-  throw new Fault(
-    'failed.users',
-    `The file already contains the change, but the portal rejected the file: ${word.refused}.`,
-    `Fix ${open.file.shown}; earlier versions are kept in the stack folder. Then check the log: quarterdeck logs ${open.id}`,
-  );
+  const remedy = `Fix ${open.file.shown}; earlier versions are kept in the stack folder. Then check the log: quarterdeck logs ${open.id}`;
+  throw new Fault('failed.users', `The file already contains the change, but the portal rejected the file: ${word.refused}.`, remedy);
 }
 
 type ReloadWord = 'read' | { refused: string } | undefined;
@@ -166,12 +163,9 @@ function reasonIn(line: string): string {
   return cleanLine((found?.[1] ?? found?.[2] ?? line).replaceAll('\\"', '"')).replace(/\.$/, '');
 }
 
-async function logLines(
-  { session: { signal }, engine, container: { id, tty } }: OpenUsers,
-  some: { sinceMs?: number | undefined; tail?: number },
-): Promise<{ text: string; stamp: string }[]> {
+async function logLines({ session, engine, container: { id, tty } }: OpenUsers, some: { sinceMs?: number | undefined; tail?: number }) {
   const lines = [];
-  for await (const batch of engine.logs(id, { signal, follow: false, tty, ...some })) lines.push(...batch);
+  for await (const batch of engine.logs(id, { signal: session.signal, follow: false, tty, ...some })) lines.push(...batch);
   return lines;
 }
 

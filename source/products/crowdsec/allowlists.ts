@@ -1,5 +1,4 @@
 import { Fault } from '../../faults/fault.ts';
-import type { FlowInput } from '../../flows/flow.ts';
 import { jsonTime } from '../../flows/list-table.ts';
 import { unlessCancelled } from '../../flows/prompt-cancelled.ts';
 import type { Session } from '../../session/session.ts';
@@ -11,9 +10,9 @@ import { type Crowdsec, isAbout } from './client/crowdsec.ts';
 import { type Allowlist, allowlisting, allowlistsOf } from './client/crowdsec-lists.ts';
 import { goDurationText } from './client/go-duration.ts';
 import { changeOver, deleteNamed, flagSeconds, nameOf, noteName, oneNamed, remarkOf } from './prevention-questions.ts';
-import { onHostsThatHaveIt, onPrevention, type Prevention } from './prevention-target.ts';
+import { type FlowPrevention, onHostsThatHaveIt, onPrevention } from './prevention-target.ts';
 
-export const allowlistsList = onHostsThatHaveIt(async ({ crowdsec }, session) => {
+export const allowlistsList = onHostsThatHaveIt(async ({ crowdsec, session }) => {
   const lists = await allowlistsOf(crowdsec, session.signal);
   const now = Date.now();
   for (const { name, description, managed, items } of lists) {
@@ -40,7 +39,7 @@ export const allowlistsList = onHostsThatHaveIt(async ({ crowdsec }, session) =>
   };
 });
 
-export const allowlistsCheck = onPrevention(async ({ crowdsec }, session, input) => {
+export const allowlistsCheck = onPrevention(async ({ crowdsec, session, input }) => {
   const [value] = await valuesOf(session, input.words.slice(0, 1));
   if (value === undefined) throw new Error('at least one address is required');
   const found = await allowlisting(crowdsec, value, session.signal);
@@ -48,53 +47,47 @@ export const allowlistsCheck = onPrevention(async ({ crowdsec }, session, input)
   return { message: found === undefined ? `No allowlist contains ${value}.` : `${value} is in an allowlist: ${cleanLine(found)}.`, data };
 });
 
-export const allowlistsCreate = onPrevention(async (prevention, session, input) => {
+export const allowlistsCreate = onPrevention(async (prevention) => {
+  const { crowdsec, session } = prevention;
   const { name, description } = await unlessCancelled(session, 'No allowlist was created.', async () => {
-    const chosen = await nameOf(session, input, { id: 'name', label: 'Allowlist name', help: 'Runs cscli allowlists create.' });
-    return {
-      name: chosen,
-      description: (await remarkOf(session, input, { flag: 'description', label: 'Description', otherwise: chosen })) || chosen,
-    };
+    const chosen = await nameOf(prevention, { id: 'name', label: 'Allowlist name', help: 'Runs cscli allowlists create.' });
+    const remark = await remarkOf(prevention, { flag: 'description', label: 'Description', otherwise: chosen });
+    return { name: chosen, description: remark || chosen };
   });
-  const done = async () => (await allowlistsOf(prevention.crowdsec, session.signal)).some((list) => list.name === name);
+  const done = async () => (await allowlistsOf(crowdsec, session.signal)).some((list) => list.name === name);
   const verb = (await done()) ? 'Kept the existing' : 'Created';
-  await create(session, prevention, name, description, done);
+  await create(prevention, name, description, done);
   if (session.dryRun) return { message: 'Dry run: no allowlist was created.' };
   return { message: `${verb} allowlist ${name}. Add addresses: quarterdeck allowlists add ${name} ADDRESS`, data: { name } };
 });
 
-async function create(session: Session, prevention: Prevention, name: string, description: string, done?: () => Promise<boolean>) {
+async function create(prevention: FlowPrevention, name: string, description: string, done?: () => Promise<boolean>) {
   const words = ['allowlists', 'create', name, '--description', description];
-  await changeOver(session, prevention, { id: 'create', words, what: `create the allowlist ${name}`, ...(done && { done }) });
+  await changeOver(prevention, 'create', { words, what: `create the allowlist ${name}`, ...(done && { done }) });
 }
 
-export const allowlistsAdd = onPrevention(async (prevention, session, input) => {
-  const { crowdsec } = prevention;
+export const allowlistsAdd = onPrevention(async (prevention) => {
+  const { crowdsec, session, input } = prevention;
   const seconds = flagSeconds(input);
   const left = 'Nothing was added to an allowlist.';
   let lists = await allowlistsOf(crowdsec, session.signal);
   if (lists.length === 0 && input.words.length === 0 && session.attended && !session.dryRun) {
-    const first = await unlessCancelled(session, left, () =>
-      nameOf(session, input, {
-        id: 'first',
-        label: 'Name of the first allowlist',
-        help: 'For example, office. Runs cscli allowlists create.',
-      }),
-    );
-    await create(session, prevention, first, first);
+    const help = 'For example, office. Runs cscli allowlists create.';
+    const question = { id: 'first', label: 'Name of the first allowlist', help };
+    const first = await unlessCancelled(session, left, () => nameOf(prevention, question));
+    await create(prevention, first, first);
     lists = await allowlistsOf(crowdsec, session.signal);
   }
   const { name, values, comment } = await unlessCancelled(session, left, async () => ({
-    name: (await listOf(session, input, lists)).name,
+    name: (await listOf(prevention, lists)).name,
     values: await valuesOf(session, input.words.slice(1)),
-    comment: await remarkOf(session, input, { flag: 'comment', label: 'Comment', otherwise: '' }),
+    comment: await remarkOf(prevention, { flag: 'comment', label: 'Comment', otherwise: '' }),
   }));
   const shown = values.join(', ');
   const missing = async () => values.filter(await isOff(crowdsec, name, session.signal));
   const remark = comment === '' ? [] : ['--comment', comment];
   const expiration = seconds === undefined ? [] : ['--expiration', goDurationText(seconds)];
-  await changeOver(session, prevention, {
-    id: 'add',
+  await changeOver(prevention, 'add', {
     words: ['allowlists', 'add', name, ...values, ...remark, ...expiration],
     what: `add ${shown} to the allowlist ${name}`,
     done: async () => (await missing()).length === 0,
@@ -110,11 +103,11 @@ export const allowlistsAdd = onPrevention(async (prevention, session, input) => 
   };
 });
 
-export const allowlistsRemove = onPrevention(async (prevention, session, input) => {
-  const { crowdsec } = prevention;
+export const allowlistsRemove = onPrevention(async (prevention) => {
+  const { crowdsec, session, input } = prevention;
   const lists = await allowlistsOf(crowdsec, session.signal);
   const { name, values } = await unlessCancelled(session, 'Nothing was removed from an allowlist.', async () => {
-    const list = await listOf(session, input, lists);
+    const list = await listOf(prevention, lists);
     const noted = session.noted('values').at(-1)?.split(' ') ?? [];
     const given = input.words.length > 1 ? input.words.slice(1) : noted;
     if (given.length > 0 || list.items.length === 0) return { name: list.name, values: await valuesOf(session, given) };
@@ -133,8 +126,7 @@ export const allowlistsRemove = onPrevention(async (prevention, session, input) 
   const shown = values.join(', ');
   const isGone = async () => values.every(await isOff(crowdsec, name, session.signal));
   if (!isResumed && (await isGone())) return { message: `${name} does not contain ${shown}.`, data: { name, values: [] } };
-  await changeOver(session, prevention, {
-    id: 'remove',
+  await changeOver(prevention, 'remove', {
     words: ['allowlists', 'remove', name, ...values],
     what: `remove ${shown} from the allowlist ${name}`,
     done: isGone,
@@ -154,10 +146,10 @@ export const allowlistsDelete = deleteNamed<Allowlist>('allowlist', allowlistsOf
   return [`These addresses can be banned again: ${values.slice(0, 10).join(', ')}${more}.`];
 });
 
-async function listOf(session: Session, input: FlowInput, lists: readonly Allowlist[]): Promise<Allowlist> {
-  const list = await oneNamed(session, input, 'allowlist', lists);
+async function listOf(prevention: FlowPrevention, lists: readonly Allowlist[]): Promise<Allowlist> {
+  const list = await oneNamed(prevention, 'allowlist', lists);
   refuseManaged(list);
-  await noteName(session, list.name);
+  await noteName(prevention.session, list.name);
   return list;
 }
 

@@ -25,7 +25,7 @@ import {
   spanProblem,
   spokenDuration,
 } from './prevention-questions.ts';
-import { onPrevention } from './prevention-target.ts';
+import { type FlowPrevention, onPrevention } from './prevention-target.ts';
 
 const usualDuration = '4h';
 /** Tolerance between an order and the check of its result. */
@@ -35,9 +35,9 @@ const silentMs = 15 * 60_000;
 /** A ban of a range of this size or larger requires a second confirmation. */
 const wideAddresses = { 4: 1n << 16n, 6: 1n << 96n } as const;
 
-export const ban = onPrevention(async (prevention, session, input, context) => {
-  const { engineName } = input;
-  const { crowdsec, target: about } = prevention;
+export const ban = onPrevention(async (prevention) => {
+  const { crowdsec, target: about, session, context } = prevention;
+  const { engineName } = prevention.input;
   session.progress({ id: 'look', label: 'Checking for lockouts' });
   const guards = await guardsOf(context, engineName, crowdsec, session.signal);
   session.progress({ id: 'look', label: '', done: true });
@@ -46,8 +46,8 @@ export const ban = onPrevention(async (prevention, session, input, context) => {
     session,
     () => (target ? `${target.shown} was not banned.` : 'Nothing was banned.'),
     async (): Promise<BanOrder> => {
-      target = await chooseTarget(session, input, guards);
-      return orderFor(session, input, target);
+      target = await chooseTarget(prevention, guards);
+      return orderFor(prevention, target);
     },
   );
   // The answer takes time, and an operator who moves may connect from another address by now.
@@ -56,9 +56,9 @@ export const ban = onPrevention(async (prevention, session, input, context) => {
   const before = await lastingDecisions(crowdsec, order, session.signal);
   const [longest] = before;
   const longer = before.filter(({ endsMs }) => endsMs > untilMs(order) + slackMs);
-  if (longest && longer.length > 0 && !(await replacesLonger(session, input, order, longest))) {
+  if (longest && longer.length > 0 && !(await replacesLonger(prevention, order, longest))) {
     const message = `${alreadyText(order, longest)} The ban for ${spokenDuration(order.seconds)} was not sent, because it would have no effect. To replace the longer ban, pass --replace.`;
-    return { message, data: { ...(await dataOf(session, crowdsec, order, longest)), sent: false } };
+    return { message, data: { ...(await dataOf(prevention, order, longest)), sent: false } };
   }
 
   if (!context.practice && !guards.some(({ operator }) => operator)) {
@@ -81,12 +81,12 @@ export const ban = onPrevention(async (prevention, session, input, context) => {
     },
   });
   // The longer decisions are ended last, so that the address is banned all the time.
-  for (const { id } of longer) await endDecision(session, prevention, id);
+  for (const { id } of longer) await endDecision(prevention, id);
   if (session.dryRun) return { message: `Dry run: ${order.target.shown} was not banned.` };
-  return reported(session, crowdsec, order, sent);
+  return reported(prevention, order, sent);
 });
 
-async function chooseTarget(session: Session, input: FlowInput, guards: readonly Guarded[]): Promise<BanTarget> {
+async function chooseTarget({ session, input }: FlowPrevention, guards: readonly Guarded[]): Promise<BanTarget> {
   const [written] = wordsUpTo(1, input, {
     takes: 'Specify one address, range or country at a time',
     remedy: 'Run the command once for each target.',
@@ -98,11 +98,7 @@ async function chooseTarget(session: Session, input: FlowInput, guards: readonly
     id: 'target',
     label: 'Address, range or country',
     help: 'For example: 192.0.2.7, 192.0.2.0/24, 2001:db8::/32 or FR. Bans that would lock you out are refused.',
-    check: (text) => {
-      const parsed = parseBanTarget(text);
-      if (typeof parsed === 'string') return parsed;
-      return session.attended ? lockOutReason(parsed, guards) : undefined;
-    },
+    check: (text) => targetProblem(text, (target) => (session.attended ? lockOutReason(target, guards) : undefined)),
   });
   return targetOf(answer);
 }
@@ -129,13 +125,19 @@ async function oneOf(session: Session, among: readonly BanTarget[], guards: read
   return targetOf(chosen);
 }
 
+export function targetProblem(text: string, problemOf: (target: BanTarget) => string | undefined = () => undefined): string | undefined {
+  const parsed = parseBanTarget(text);
+  return typeof parsed === 'string' ? parsed : problemOf(parsed);
+}
+
 export function targetOf(written: string): BanTarget {
   const parsed = parseBanTarget(written);
   if (typeof parsed !== 'string') return parsed;
   throw new Fault('usage.target', parsed, 'For example: quarterdeck ban 192.0.2.7 --for 24h');
 }
 
-async function orderFor(session: Session, input: FlowInput, target: BanTarget): Promise<BanOrder> {
+async function orderFor(prevention: FlowPrevention, target: BanTarget): Promise<BanOrder> {
+  const { session, input } = prevention;
   const { options } = input;
   const type = options['captcha'] === true ? 'captcha' : 'ban';
   const sends = (...more: string[]) => `Sends ${requestText(['decisions', 'add', ...targetWords(target)])} ${more.join(' ')}`;
@@ -148,7 +150,7 @@ async function orderFor(session: Session, input: FlowInput, target: BanTarget): 
   };
   const usualSeconds = parseDuration(usualDuration) ?? 0;
   const seconds = flagSeconds(input) ?? (await answerOr(() => session.ask.duration(duration), usualSeconds));
-  const reason = await remarkOf(session, input, {
+  const reason = await remarkOf(prevention, {
     flag: 'reason',
     code: 'usage.reason',
     label: 'Why?',
@@ -170,22 +172,21 @@ async function banUnlessBanned(grant: Grant, crowdsec: Crowdsec, order: BanOrder
   }
 }
 
-async function replacesLonger(session: Session, { options }: FlowInput, order: BanOrder, longest: Decision): Promise<boolean> {
-  if (options['replace'] === true) return true;
+async function replacesLonger({ session, input }: FlowPrevention, order: BanOrder, longest: Decision): Promise<boolean> {
+  if (input.options['replace'] === true) return true;
   const span = spokenDuration(order.seconds);
   const answer = await choiceOr(session, `The ban on ${order.target.shown} was not changed.`, {
     id: 'longer',
     label: `${alreadyText(order, longest)} A ban for ${span} would have no effect.`,
-    choices: [
-      { value: 'keep', label: 'Keep the longer ban', detail: 'nothing is sent' },
-      { value: 'replace', label: `Replace the longer ban with a ban for ${span}`, detail: 'the longer ban is lifted' },
-    ],
+    choices: {
+      keep: ['Keep the longer ban', 'nothing is sent'],
+      replace: [`Replace the longer ban with a ban for ${span}`, 'the longer ban is lifted'],
+    },
     initial: 'keep',
   });
   return answer === 'replace';
 }
 
-/** Lists the consequences of a ban of more than a few addresses, and what cannot be checked from here. */
 function consequencesOf({ target, type }: BanOrder, guards: readonly Guarded[]): string[] {
   const verb = type === 'ban' ? 'blocked' : 'blocked until a captcha is solved';
   if (target.scope === 'Country') {
@@ -230,14 +231,14 @@ function alreadyText({ target, type }: BanOrder, { endsMs }: Decision): string {
   return `${target.shown} is already ${type === 'ban' ? 'banned' : 'required to solve a captcha'} until ${dateText(endsMs)} (${left} left).`;
 }
 
-async function reported(session: Session, crowdsec: Crowdsec, order: BanOrder, sent: boolean) {
+async function reported(prevention: FlowPrevention, order: BanOrder, sent: boolean) {
   const { target, type } = order;
-  const [decision] = await lastingDecisions(crowdsec, order, session.signal);
+  const [decision] = await lastingDecisions(prevention.crowdsec, order, prevention.session.signal);
   if (!decision) {
     const remedy = 'The ban may have been lifted, or the address may be allowlisted. Check the allowlists and the CrowdSec log.';
     throw new Fault('failed.ban', `CrowdSec accepted the ban on ${target.shown}, but does not list it.`, remedy);
   }
-  const data = { ...(await dataOf(session, crowdsec, order, decision)), sent };
+  const data = { ...(await dataOf(prevention, order, decision)), sent };
   if (!sent) return { message: alreadyText(order, decision), data };
   const span = leftText(decision.endsMs - Date.now() + 30_000);
   return {
@@ -247,7 +248,7 @@ async function reported(session: Session, crowdsec: Crowdsec, order: BanOrder, s
 }
 
 /** Returns the decision in effect, for scripts. Warns if it may not be enforced. */
-async function dataOf(session: Session, crowdsec: Crowdsec, { target, type }: BanOrder, decision: Decision): Promise<object> {
+async function dataOf({ session, crowdsec }: FlowPrevention, { target, type }: BanOrder, decision: Decision): Promise<object> {
   const asking = (await bouncersOf(crowdsec, session.signal)).filter(({ revoked }) => !revoked);
   const doubt = doubtOf(asking);
   // In the console the next message replaces one that was read; a warning stays until it was seen.

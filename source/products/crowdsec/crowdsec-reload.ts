@@ -2,14 +2,13 @@ import { Fault } from '../../faults/fault.ts';
 import { unlessFault } from '../../faults/unless-fault.ts';
 import { pauseFor } from '../../faults/waits.ts';
 import { watchContainer } from '../../flows/components/service.ts';
-import type { FlowContext, FlowInput, FlowOutcome } from '../../flows/flow.ts';
+import type { FlowOutcome } from '../../flows/flow.ts';
 import type { Grant } from '../../grants/grant.ts';
 import type { Host } from '../../hosts/host.ts';
-import type { Session } from '../../session/session.ts';
 import type { HubItem } from './client/crowdsec-lists.ts';
 import { refusalWords } from './client/cscli.ts';
 import { choiceOr } from './prevention-questions.ts';
-import type { Prevention } from './prevention-target.ts';
+import type { FlowPrevention } from './prevention-target.ts';
 
 const reloadLimitMs = 180_000;
 const startLimitMs = 60_000;
@@ -17,10 +16,11 @@ const answersLimitMs = 90_000;
 const againMs = 1_000;
 
 /** Reports whether a file changed after CrowdSec was started, as an interrupted run leaves it. Only a container reports its start. */
-export async function reloadIsDue({ container }: Prevention, items: readonly HubItem[], signal: AbortSignal): Promise<boolean> {
+export async function reloadIsDue({ container, session }: FlowPrevention, items: readonly HubItem[]): Promise<boolean> {
   const paths = items.flatMap(({ enabled, path }) => (enabled && path.startsWith('/') ? [path] : []));
   if (!container || paths.length === 0) return false;
   const { engine, id } = container;
+  const { signal } = session;
   const startedMs = (await engine.inspect(id, signal))?.startedMs;
   // The item itself is a symbolic link into the hub.
   const stat = engine.execReading(id, ['stat', '-L', '-c', '%Y', ...paths], { signal });
@@ -34,7 +34,7 @@ export async function reloadIsDue({ container }: Prevention, items: readonly Hub
 }
 
 /** Reports whether a resumed run's change has no effect yet: CrowdSec is still the same process. On a machine that is unknown. */
-export async function isNotStartedSince(session: Session, { container }: Prevention): Promise<boolean> {
+export async function isNotStartedSince({ session, container }: FlowPrevention): Promise<boolean> {
   const started = container && (await container.engine.inspect(container.id, session.signal))?.startedMs;
   const [first] = session.noted('started');
   if (first === undefined) await session.note('started', String(started));
@@ -42,26 +42,14 @@ export async function isNotStartedSince(session: Session, { container }: Prevent
 }
 
 /** Reloads CrowdSec, so that the change takes effect, and reports in the outcome whether it was reloaded. */
-export async function reloadedOutcome(
-  session: Session,
-  input: FlowInput,
-  context: FlowContext,
-  prevention: Prevention,
-  message: string,
-  data: object,
-): Promise<FlowOutcome> {
-  const reloaded = await reload(session, input, context, prevention);
+export async function reloadedOutcome(prevention: FlowPrevention, message: string, data: object): Promise<FlowOutcome> {
+  const reloaded = await reload(prevention);
   const then = reloaded ? 'CrowdSec was reloaded.' : 'The change takes effect when CrowdSec is next reloaded or restarted.';
   return { message: `${message} ${then}`, data: { ...data, reloaded } };
 }
 
 /** Reloads CrowdSec; in a container that is a restart, during which bouncers keep their decisions. Returns whether it was reloaded. */
-async function reload(
-  session: Session,
-  input: FlowInput,
-  context: FlowContext,
-  { crowdsec, target, container }: Prevention,
-): Promise<boolean> {
+async function reload({ crowdsec, target, container, session, input, context }: FlowPrevention): Promise<boolean> {
   if (input.options['later'] === true) return false;
   const { signal } = session;
   const request = container ? `POST /containers/${container.name}/restart` : 'systemctl reload crowdsec';
@@ -69,10 +57,7 @@ async function reload(
     id: 'reload',
     label: 'The change takes effect after a reload.',
     help: `Sends ${request}. Meanwhile, bouncers continue to enforce their decisions.`,
-    choices: [
-      { value: 'now', label: 'Reload now' },
-      { value: 'later', label: 'Later' },
-    ],
+    choices: { now: 'Reload now', later: 'Later' },
     initial: 'now',
   });
   if (when === 'later') return false;
@@ -89,7 +74,7 @@ async function reload(
       { engine: container.engine, signal },
       container,
       (detail) => detail?.state === 'running' && detail.startedMs !== before,
-      { ...{ limitMs: startLimitMs, otherwise: 'did not restart' } },
+      { limitMs: startLimitMs, otherwise: 'did not restart' },
     );
     context.fleet.refresh(container.key);
   }
@@ -111,9 +96,6 @@ async function reloadOnMachine(grant: Grant, host: Host): Promise<void> {
   const { exitCode, stdout, stderr } = await host.run(grant, argv, { signal, limitMs: reloadLimitMs });
   if (exitCode === 0) return;
   const [out, error] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes));
-  throw new Fault(
-    'failed.reload',
-    `CrowdSec was not reloaded: ${refusalWords({ exitCode, stdout: out ?? '', stderr: error ?? '' })}.`,
-    'The change is saved and takes effect when CrowdSec is reloaded or restarted.',
-  );
+  const message = `CrowdSec was not reloaded: ${refusalWords({ exitCode, stdout: out ?? '', stderr: error ?? '' })}.`;
+  throw new Fault('failed.reload', message, 'The change is saved and takes effect when CrowdSec is reloaded or restarted.');
 }

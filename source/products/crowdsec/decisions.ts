@@ -5,19 +5,19 @@ import { unlessCancelled } from '../../flows/prompt-cancelled.ts';
 import type { Session } from '../../session/session.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { agoText, countText, durationText, numberText } from '../../text/quantities.ts';
-import { targetOf } from './ban.ts';
-import { type BanTarget, parseBanTarget } from './client/ban-target.ts';
-import { type Crowdsec, unbanWords } from './client/crowdsec.ts';
+import { targetOf, targetProblem } from './ban.ts';
+import type { BanTarget } from './client/ban-target.ts';
+import { unbanWords } from './client/crowdsec.ts';
 import { type Alert, addedOrigins, type Decision, isShared } from './client/crowdsec-records.ts';
 import { kindsOf, leftText, whatOf } from './decision-words.ts';
 import { changeOver, choiceOr, endDecision } from './prevention-questions.ts';
-import { onHostsThatHaveIt, onPrevention } from './prevention-target.ts';
+import { type FlowPrevention, onHostsThatHaveIt, onPrevention } from './prevention-target.ts';
 
 const usualAlerts = 50;
 /** Longer lists are not offered as a choice: the address is typed. */
 const choicesAtMost = 40;
 
-export const decisions = onHostsThatHaveIt(async ({ crowdsec }, session, input) => {
+export const decisions = onHostsThatHaveIt(async ({ crowdsec, session, input }) => {
   const [written] = input.words;
   const shared = input.options['all'] === true;
   const target = written === undefined ? undefined : targetOf(written);
@@ -45,7 +45,7 @@ export const decisions = onHostsThatHaveIt(async ({ crowdsec }, session, input) 
   return { message, data: { decisions: found.map(decisionData) } };
 });
 
-export const alerts = onHostsThatHaveIt(async ({ crowdsec }, session, input) => {
+export const alerts = onHostsThatHaveIt(async ({ crowdsec, session, input }) => {
   const [written] = input.words;
   if (written !== undefined) {
     const id = idOf(written);
@@ -95,7 +95,6 @@ function limitOf({ options }: FlowInput): number {
   throw new Fault('usage.limit', `--limit must be between 1 and 99999, not "${cleanLine(String(limit))}".`, 'For example: --limit 200');
 }
 
-/** Cleans the texts of a record, which are from outside. */
 function cleaned<T extends object>(record: T): object {
   return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, typeof value === 'string' ? cleanLine(value) : value]));
 }
@@ -108,9 +107,9 @@ function alertData({ createdMs, decisions: all, ...rest }: Alert): object {
   return { ...cleaned(rest), at: jsonTime(createdMs), decisions: all.map(decisionData) };
 }
 
-export const unban = onPrevention(async (prevention, session, input) => {
-  const { crowdsec } = prevention;
-  const target = await unlessCancelled(session, 'No ban was lifted.', () => chooseBanned(session, input, crowdsec));
+export const unban = onPrevention(async (prevention) => {
+  const { crowdsec, session } = prevention;
+  const target = await unlessCancelled(session, 'No ban was lifted.', () => chooseBanned(prevention));
   const before = await crowdsec.decisionsAbout(target, session.signal);
   const own = before.filter(({ value }) => value === target.value);
   const around = before.filter(({ value }) => value !== target.value);
@@ -118,16 +117,16 @@ export const unban = onPrevention(async (prevention, session, input) => {
   const onlyOwn = own.length > 0 && around.length > 0 && (await leavesRanges(session, target, around));
 
   if (onlyOwn) {
-    for (const { id } of own) await endDecision(session, prevention, id);
+    for (const { id } of own) await endDecision(prevention, id);
   } else {
     const words = unbanWords(target);
-    await changeOver(session, prevention, { id: 'unban', words, what: `lift the ban on ${target.shown}` });
+    await changeOver(prevention, 'unban', { words, what: `lift the ban on ${target.shown}` });
   }
   if (session.dryRun) return { message: `Dry run: no ban on ${target.shown} was lifted.` };
   let left = await crowdsec.decisionsAbout(target, session.signal);
   const shared = left.filter((decision) => isShared(decision) && !onlyOwn);
   // A decision of a shared list can be ended only by its id.
-  for (const { id } of shared) await endDecision(session, prevention, id);
+  for (const { id } of shared) await endDecision(prevention, id);
   if (shared.length > 0) left = await crowdsec.decisionsAbout(target, session.signal);
   const isListed = !onlyOwn ? before.some(isShared) || shared.length > 0 : own.some(isShared);
   const back = ` ${target.shown} is in a shared list, so the next pull bans it again unless it is in an allowlist (quarterdeck allowlists add).`;
@@ -141,27 +140,18 @@ export const unban = onPrevention(async (prevention, session, input) => {
   return { message: `${target.shown} is ${now}.${lifted}${isListed ? back : ''}`, data };
 });
 
-async function chooseBanned(session: Session, input: FlowInput, crowdsec: Crowdsec): Promise<BanTarget> {
+async function chooseBanned({ session, input, crowdsec }: FlowPrevention): Promise<BanTarget> {
   const [written] = input.words;
   if (written !== undefined) return targetOf(written);
-  const banned = (await crowdsec.decisions({ shared: false }, session.signal)).filter(
-    ({ value }) => typeof parseBanTarget(value) !== 'string',
-  );
+  const banned = (await crowdsec.decisions({ shared: false }, session.signal)).filter(({ value }) => targetProblem(value) === undefined);
   const question = { id: 'target', label: 'Ban to lift' };
   if (session.attended && banned.length > 0 && banned.length <= choicesAtMost) {
     const byValue = [...new Map(banned.map((decision) => [decision.value, decision])).values()];
     const choices = byValue.map(({ value, reason }) => ({ value, label: cleanLine(value), detail: cleanLine(reason) }));
     return targetOf(await session.ask.choice({ ...question, help: 'Runs cscli decisions delete.', choices }));
   }
-  const answer = await session.ask.text({
-    ...question,
-    help: 'Address, range or country. Runs cscli decisions delete.',
-    check: (text) => {
-      const parsed = parseBanTarget(text);
-      return typeof parsed === 'string' ? parsed : undefined;
-    },
-  });
-  return targetOf(answer);
+  const help = 'Address, range or country. Runs cscli decisions delete.';
+  return targetOf(await session.ask.text({ ...question, help, check: (text) => targetProblem(text) }));
 }
 
 /** `decisions delete --ip` also ends the bans of all ranges around the address. */
@@ -171,10 +161,10 @@ async function leavesRanges(session: Session, target: BanTarget, around: readonl
   const answer = await choiceOr(session, `The ban on ${target.shown} was not lifted.`, {
     id: 'around',
     label: `${target.shown} is also in ${ranges.join(', ')}, which ${are} banned.`,
-    choices: [
-      { value: 'all', label: `Lift ${both} bans`, detail: `unblocks ${target.shown} and ${whole}` },
-      { value: 'own', label: `Lift only the ban on ${target.shown}`, detail: `${target.shown} stays blocked` },
-    ],
+    choices: {
+      all: [`Lift ${both} bans`, `unblocks ${target.shown} and ${whole}`],
+      own: [`Lift only the ban on ${target.shown}`, `${target.shown} stays blocked`],
+    },
     initial: 'all',
   });
   return answer === 'own';

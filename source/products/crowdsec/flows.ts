@@ -1,4 +1,4 @@
-import { type FlowMeta, lazyFlows, resumable } from '../../flows/flow.ts';
+import { type FlowMeta, flow, lazyFlows, resumableFlow } from '../../flows/flow.ts';
 
 const shared: Partial<FlowMeta> & Pick<FlowMeta, 'about'> = {
   about: 'host',
@@ -7,17 +7,13 @@ const shared: Partial<FlowMeta> & Pick<FlowMeta, 'about'> = {
   flags: { component: { meaning: 'CrowdSec instance to use, if the host has several', value: 'ID' } },
 };
 
-const change = resumable('operate');
-const removal = { ...resumable('destroy'), usage: '[NAME]' } as const;
 const reload = { later: { meaning: 'skip the reload that applies the change' } } as const;
 
 export const crowdsecFlows = lazyFlows(shared, [
-  {
-    verb: 'ban',
+  resumableFlow('operate', 'ban', {
     title: 'Ban an address, a range or a country',
     summary:
       'Bans an address, a range or a country for a limited time. Refuses bans that would lock you out, such as bans on your own address (with IPv6, its whole /64), your hosts, gateways, or private networks of the host and of containers. Other private addresses require confirmation.',
-    ...change,
     usage: '[ADDRESS|RANGE|COUNTRY]',
     flags: {
       for: { meaning: 'duration: 30m, 4h, 7d (default: 4h)', value: 'DURATION' },
@@ -27,180 +23,142 @@ export const crowdsecFlows = lazyFlows(shared, [
       'bypass-allowlist': { meaning: 'ban the target even if it is in an allowlist (CrowdSec 1.6.6 or later)' },
     },
     load: async () => (await import('./ban.ts')).ban,
-  },
-  {
-    verb: 'unban',
+  }),
+  resumableFlow('operate', 'unban', {
     title: 'Lift a ban',
     summary:
       'Deletes all decisions for an address, a range or a country, and lists the remaining ones. Decisions from shared lists return with the next pull, unless the address is in an allowlist.',
-    ...change,
     usage: '[ADDRESS|RANGE|COUNTRY]',
     load: async () => (await import('./decisions.ts')).unban,
-  },
-  {
-    verb: 'decisions',
+  }),
+  flow('read', 'decisions', {
     title: 'List decisions',
     summary: 'Lists the active bans with their reasons and the remaining time.',
-    right: 'read',
     usage: '[ADDRESS|RANGE|COUNTRY]',
     flags: { all: { meaning: 'include shared lists, which can be very long' } },
     load: async () => (await import('./decisions.ts')).decisions,
-  },
-  {
-    verb: 'alerts',
+  }),
+  flow('read', 'alerts', {
     title: 'List alerts',
     summary: 'Lists the alerts of CrowdSec, newest first, or shows one alert.',
-    right: 'read',
     usage: '[ID]',
     flags: { limit: { meaning: 'number of alerts (default: 50)', value: 'COUNT' } },
     load: async () => (await import('./decisions.ts')).alerts,
-  },
-  {
-    verb: 'allowlists list',
+  }),
+  flow('read', 'allowlists list', {
     title: 'List allowlists',
     summary: 'Lists the allowlists and their addresses, which CrowdSec never bans automatically (CrowdSec 1.6.6 or later).',
-    right: 'read',
     load: async () => (await import('./allowlists.ts')).allowlistsList,
-  },
-  {
-    verb: 'allowlists check',
+  }),
+  flow('read', 'allowlists check', {
     title: 'Check whether an address is allowlisted',
     summary: 'Shows which allowlist contains an address or a range, if any.',
-    right: 'read',
     usage: 'ADDRESS',
     load: async () => (await import('./allowlists.ts')).allowlistsCheck,
-  },
-  {
-    verb: 'allowlists create',
+  }),
+  resumableFlow('operate', 'allowlists create', {
     title: 'Create an allowlist',
     summary: 'Creates an empty allowlist.',
-    ...change,
     usage: '[NAME]',
     flags: { description: { meaning: 'description', value: 'TEXT' } },
     load: async () => (await import('./allowlists.ts')).allowlistsCreate,
-  },
-  {
-    verb: 'allowlists add',
+  }),
+  resumableFlow('operate', 'allowlists add', {
     title: 'Add addresses to an allowlist',
     summary: 'Adds addresses or ranges to an allowlist. In CrowdSec 1.6.9 or later, this also deletes existing decisions for them.',
-    ...change,
     usage: '[NAME] [ADDRESS...]',
     flags: {
       comment: { meaning: 'comment', value: 'TEXT' },
       for: { meaning: 'duration: 4h, 7d (default: permanent)', value: 'DURATION' },
     },
     load: async () => (await import('./allowlists.ts')).allowlistsAdd,
-  },
-  {
-    verb: 'allowlists remove',
+  }),
+  resumableFlow('operate', 'allowlists remove', {
     title: 'Remove addresses from an allowlist',
     summary: 'Removes addresses or ranges from an allowlist, so that they can be banned again.',
-    ...change,
     usage: '[NAME] [ADDRESS...]',
     load: async () => (await import('./allowlists.ts')).allowlistsRemove,
-  },
-  {
-    verb: 'allowlists delete',
+  }),
+  resumableFlow('destroy', 'allowlists delete', {
     title: 'Delete an allowlist',
     summary: 'Deletes an allowlist and all its entries.',
-    ...removal,
+    usage: '[NAME]',
     load: async () => (await import('./allowlists.ts')).allowlistsDelete,
-  },
-  {
-    verb: 'bouncers list',
+  }),
+  flow('read', 'bouncers list', {
     title: 'List bouncers',
     summary: 'Lists bouncers, which enforce decisions, and shows when each last pulled decisions.',
-    right: 'read',
     load: async () => (await import('./registrations.ts')).bouncersList,
-  },
-  {
-    verb: 'bouncers add',
+  }),
+  resumableFlow('reveal', 'bouncers add', {
     title: 'Add a bouncer',
     summary: 'Registers a bouncer and shows its key once, because CrowdSec stores only a hash of the key.',
-    ...resumable('reveal'),
     usage: '[NAME]',
     flags: { plain: { meaning: 'print only the key, for use in a pipe' } },
     load: async () => (await import('./registrations.ts')).bouncersAdd,
-  },
-  {
-    verb: 'bouncers delete',
+  }),
+  resumableFlow('destroy', 'bouncers delete', {
     title: 'Delete a bouncer',
     summary: 'Deletes a bouncer and its key. The bouncer receives no new decisions, but may continue to enforce old ones.',
-    ...removal,
+    usage: '[NAME]',
     load: async () => (await import('./registrations.ts')).bouncersDelete,
-  },
-  {
-    verb: 'machines list',
+  }),
+  flow('read', 'machines list', {
     title: 'List CrowdSec machines',
     summary: 'Lists the machines that read logs and report to this CrowdSec.',
-    right: 'read',
     load: async () => (await import('./registrations.ts')).machinesList,
-  },
-  {
-    verb: 'machines validate',
+  }),
+  resumableFlow('operate', 'machines validate', {
     title: 'Validate a CrowdSec machine',
     summary: 'Allows a machine that has registered itself to log in and report.',
-    ...change,
     usage: '[NAME]',
     load: async () => (await import('./registrations.ts')).machinesValidate,
-  },
-  {
-    verb: 'machines delete',
+  }),
+  resumableFlow('destroy', 'machines delete', {
     title: 'Delete a CrowdSec machine',
     summary: 'Deletes the credentials of a machine, which can then no longer report alerts.',
-    ...removal,
+    usage: '[NAME]',
     load: async () => (await import('./registrations.ts')).machinesDelete,
-  },
-  {
-    verb: 'collections list',
+  }),
+  flow('read', 'collections list', {
     title: 'List collections',
     summary:
       'Lists the installed collections, or with --kind other hub items such as parsers and scenarios. --all also lists items that are not installed.',
-    right: 'read',
     flags: {
       all: { meaning: 'also list items that are not installed' },
       kind: { meaning: 'collections, parsers, scenarios, postoverflows, or "all" (default: collections)', value: 'KIND' },
     },
     load: async () => (await import('./hub.ts')).collectionsList,
-  },
-  {
-    verb: 'collections install',
+  }),
+  resumableFlow('operate', 'collections install', {
     title: 'Install a collection',
     summary: 'Installs a collection from the hub and reloads CrowdSec to apply it.',
-    ...change,
     usage: '[NAME]',
     flags: reload,
     load: async () => (await import('./hub.ts')).collectionsInstall,
-  },
-  {
-    verb: 'collections remove',
+  }),
+  resumableFlow('destroy', 'collections remove', {
     title: 'Remove a collection',
     summary: 'Removes a collection with the parsers and scenarios that only it uses, and reloads CrowdSec.',
-    ...removal,
+    usage: '[NAME]',
     flags: reload,
     load: async () => (await import('./hub.ts')).collectionsRemove,
-  },
-  {
-    verb: 'hub update',
+  }),
+  flow('operate', 'hub update', {
     title: 'Update the hub index',
     summary: 'Updates the hub index. Installed items do not change.',
-    right: 'operate',
     load: async () => (await import('./hub.ts')).hubUpdate,
-  },
-  {
-    verb: 'hub upgrade',
+  }),
+  resumableFlow('operate', 'hub upgrade', {
     title: 'Upgrade hub items',
     summary:
       'Updates the hub index, shows the items to upgrade, upgrades them, and reloads CrowdSec to apply them. Skips manually changed items.',
-    ...change,
     flags: reload,
     load: async () => (await import('./hub.ts')).hubUpgrade,
-  },
-  {
-    verb: 'metrics',
+  }),
+  flow('read', 'metrics', {
     title: 'Show CrowdSec metrics',
     summary: 'Shows the lines read and parsed, the buckets, and the requests to the local API.',
-    right: 'read',
     load: async () => (await import('./hub.ts')).metrics,
-  },
+  }),
 ]);

@@ -1,19 +1,17 @@
 import { Fault } from '../../faults/fault.ts';
-import type { FlowInput } from '../../flows/flow.ts';
 import { showList } from '../../flows/list-table.ts';
 import { unlessCancelled } from '../../flows/prompt-cancelled.ts';
-import type { Session } from '../../session/session.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { countText } from '../../text/quantities.ts';
 import type { Crowdsec } from './client/crowdsec.ts';
 import { type HubItem, hubItems, upgradePlan } from './client/crowdsec-lists.ts';
 import { isNotStartedSince, reloadedOutcome, reloadIsDue } from './crowdsec-reload.ts';
 import { changeOver, choiceOr, notedName, noteName } from './prevention-questions.ts';
-import { onHostsThatHaveIt, onPrevention, type Prevention } from './prevention-target.ts';
+import { type FlowPrevention, onHostsThatHaveIt, onPrevention } from './prevention-target.ts';
 
 const fetchLimitMs = 300_000;
 
-export const collectionsList = onHostsThatHaveIt(async ({ crowdsec }, session, input) => {
+export const collectionsList = onHostsThatHaveIt(async ({ crowdsec, session, input }) => {
   const wanted = typeof input.options['kind'] === 'string' ? input.options['kind'] : 'collections';
   const all = await hubItems(crowdsec, { all: input.options['all'] === true }, session.signal);
   const kinds = [...new Set(all.map(({ kind }) => kind))];
@@ -48,51 +46,47 @@ async function isInstalled(crowdsec: Crowdsec, name: string, signal: AbortSignal
   return (await itemsOf(crowdsec, signal)).some((item) => item.kind === 'collections' && item.name === name);
 }
 
-export const collectionsInstall = onPrevention(async (prevention, session, input, context) => {
-  const { crowdsec, container } = prevention;
+export const collectionsInstall = onPrevention(async (prevention) => {
+  const { crowdsec, container, session } = prevention;
   const items = await hubItems(crowdsec, { all: true }, session.signal);
   const known = items.filter(({ kind }) => kind === 'collections');
   const offered = known.filter(({ enabled }) => !enabled);
   const name = await unlessCancelled(session, 'Nothing was installed.', () =>
-    collectionOf(session, input, offered, ['Collection to install', 'All collections in the hub index are already installed.']),
+    collectionOf(prevention, offered, ['Collection to install', 'All collections in the hub index are already installed.']),
   );
   if (known.length > 0 && !known.some((item) => item.name === name)) {
-    throw new Fault(
-      'usage.collection',
-      `The hub has no collection "${cleanLine(name)}".`,
-      'To list all collections: quarterdeck collections list --all. To update the index: quarterdeck hub update',
-    );
+    const remedy = 'To list all collections: quarterdeck collections list --all. To update the index: quarterdeck hub update';
+    throw new Fault('usage.collection', `The hub has no collection "${cleanLine(name)}".`, remedy);
   }
   const done = () => isInstalled(crowdsec, name, session.signal);
   const was = await done();
   await noteName(session, name);
-  const isOld = await isNotStartedSince(session, prevention);
+  const isOld = await isNotStartedSince(prevention);
   const words = ['collections', 'install', name];
-  await changeOver(session, prevention, { id: 'install', words, what: `install ${name}`, limitMs: fetchLimitMs, done });
+  await changeOver(prevention, 'install', { words, what: `install ${name}`, limitMs: fetchLimitMs, done });
   if (session.dryRun) return { message: `Dry run: ${name} was not installed.` };
-  if (was && !isOld && !(await reloadIsDue(prevention, items, session.signal)))
+  if (was && !isOld && !(await reloadIsDue(prevention, items)))
     return { message: `${name} is already installed.`, data: { name, reloaded: false } };
-  const outcome = await reloadedOutcome(session, input, context, prevention, `Installed ${name}.`, { name });
+  const outcome = await reloadedOutcome(prevention, `Installed ${name}.`, { name });
   const kept = container ? ` For new deployments, also add it to COLLECTIONS: quarterdeck edit ${container.name}` : '';
   return { ...outcome, message: `${outcome.message}${kept}` };
 });
 
-export const collectionsRemove = onPrevention(async (prevention, session, input, context) => {
-  const { crowdsec } = prevention;
+export const collectionsRemove = onPrevention(async (prevention) => {
+  const { crowdsec, session } = prevention;
   const installed = (await itemsOf(crowdsec, session.signal)).filter(({ kind }) => kind === 'collections');
   const name = await unlessCancelled(session, 'Nothing was removed.', () =>
-    collectionOf(session, input, installed, ['Collection to remove', 'No collections are installed.']),
+    collectionOf(prevention, installed, ['Collection to remove', 'No collections are installed.']),
   );
-  const isOld = await isNotStartedSince(session, prevention);
-  const removed = () => reloadedOutcome(session, input, context, prevention, `Removed ${name}.`, { name });
+  const isOld = await isNotStartedSince(prevention);
+  const removed = () => reloadedOutcome(prevention, `Removed ${name}.`, { name });
   if (!installed.some((item) => item.name === name)) {
     if (notedName(session) !== name) return { message: `${cleanLine(name)} is not installed.`, data: { name, reloaded: false } };
     // An interrupted run removed it.
     return isOld ? removed() : { message: `Removed ${name}. CrowdSec was reloaded.`, data: { name, reloaded: true } };
   }
   await noteName(session, name);
-  await changeOver(session, prevention, {
-    id: 'remove',
+  await changeOver(prevention, 'remove', {
     title: `Remove the collection ${name}`,
     words: ['collections', 'remove', name],
     what: `remove ${name}`,
@@ -108,8 +102,7 @@ export const collectionsRemove = onPrevention(async (prevention, session, input,
 });
 
 async function collectionOf(
-  session: Session,
-  input: FlowInput,
+  { session, input }: FlowPrevention,
   offered: readonly { name: string; description: string }[],
   [label, none]: readonly [label: string, none: string],
 ): Promise<string> {
@@ -127,26 +120,26 @@ async function collectionOf(
   });
 }
 
-async function updateIndex(session: Session, prevention: Prevention): Promise<void> {
-  const act = { id: 'update', words: ['hub', 'update'], what: 'update the hub index', limitMs: fetchLimitMs };
-  await changeOver(session, prevention, act);
+async function updateIndex(prevention: FlowPrevention): Promise<void> {
+  await changeOver(prevention, 'update', { words: ['hub', 'update'], what: 'update the hub index', limitMs: fetchLimitMs });
 }
 
 const namesOf = (items: readonly HubItem[]) => items.map(({ name }) => name).join(', ');
 const kindsAndNames = (items: readonly HubItem[]) => items.map(({ kind, name }) => ({ kind, name }));
 
-export const hubUpdate = onPrevention(async (prevention, session) => {
-  await updateIndex(session, prevention);
+export const hubUpdate = onPrevention(async (prevention) => {
+  const { crowdsec, session } = prevention;
+  await updateIndex(prevention);
   if (session.dryRun) return { message: 'Dry run: the hub index was not updated.' };
-  const items = await itemsOf(prevention.crowdsec, session.signal);
+  const items = await itemsOf(crowdsec, session.signal);
   const behind = items.filter((item) => item.behind);
   const newer = behind.length === 0 ? upToDateText(items) : `To upgrade ${namesOf(behind)}: quarterdeck hub upgrade`;
   return { message: `Updated the hub index. ${newer}`, data: { behind: kindsAndNames(behind) } };
 });
 
-export const hubUpgrade = onPrevention(async (prevention, session, input, context) => {
-  const { crowdsec, container } = prevention;
-  await updateIndex(session, prevention);
+export const hubUpgrade = onPrevention(async (prevention) => {
+  const { crowdsec, container, session } = prevention;
+  await updateIndex(prevention);
   const before = await itemsOf(crowdsec, session.signal);
   const behind = before.filter((item) => item.behind);
   for (const { kind, name } of before.filter((item) => item.tainted))
@@ -154,13 +147,13 @@ export const hubUpgrade = onPrevention(async (prevention, session, input, contex
       kind: 'text',
       text: `Skipped ${name} (${kind}), because it was changed manually. To restore the hub version: ${container ? `quarterdeck exec ${container.name} -- ` : ''}cscli ${kind} upgrade --force ${name}`,
     });
-  const isOld = !session.dryRun && (await isNotStartedSince(session, prevention));
+  const isOld = !session.dryRun && (await isNotStartedSince(prevention));
   const none = { upgraded: [], left: [] };
   if (behind.length === 0) {
     if (session.dryRun) return { message: 'Dry run: the hub index was not updated, and by its current state nothing would be upgraded.' };
     const message = upToDateText(before);
-    const due = isOld || (await reloadIsDue(prevention, before, session.signal));
-    return due ? reloadedOutcome(session, input, context, prevention, message, none) : { message, data: { ...none, reloaded: false } };
+    const due = isOld || (await reloadIsDue(prevention, before));
+    return due ? reloadedOutcome(prevention, message, none) : { message, data: { ...none, reloaded: false } };
   }
   const plan = await upgradePlan(crowdsec, session.signal);
   session.show({ kind: 'text', text: (plan ?? behind.map(({ kind, name }) => `${kind}: ${name}`)).join('\n') });
@@ -169,16 +162,12 @@ export const hubUpgrade = onPrevention(async (prevention, session, input, contex
     id: 'upgrade',
     label: `Upgrade ${countText(behind.length, 'item')}`,
     help: 'Runs cscli hub upgrade. CrowdSec is reloaded afterwards.',
-    choices: [
-      { value: 'yes', label: 'Upgrade' },
-      { value: 'no', label: 'Not now' },
-    ],
+    choices: { yes: 'Upgrade', no: 'Not now' },
     initial: 'yes',
   });
   if (go === 'no') return { message: left, data: { ...none, reloaded: false } };
   const outdated = async () => (await itemsOf(crowdsec, session.signal)).filter((item) => item.behind);
-  await changeOver(session, prevention, {
-    id: 'upgrade',
+  await changeOver(prevention, 'upgrade', {
     words: ['hub', 'upgrade'],
     what: 'upgrade hub items',
     limitMs: fetchLimitMs,
@@ -190,10 +179,10 @@ export const hubUpgrade = onPrevention(async (prevention, session, input, contex
   const rest = still.length > 0 ? ` Still outdated: ${namesOf(still)}.` : '';
   const message = `${upgraded.length > 0 ? `Upgraded ${namesOf(upgraded)}` : 'Nothing was upgraded'}.${rest}`;
   const data = { upgraded: kindsAndNames(upgraded), left: kindsAndNames(still) };
-  return reloadedOutcome(session, input, context, prevention, message, data);
+  return reloadedOutcome(prevention, message, data);
 });
 
-export const metrics = onHostsThatHaveIt(async ({ crowdsec }, session) => {
+export const metrics = onHostsThatHaveIt(async ({ crowdsec, session }) => {
   const [text, data] = await Promise.all([crowdsec.metrics(session.signal), crowdsec.metricsJson(session.signal).catch(() => null)]);
   session.show({ kind: 'text', text: text.trim() === '' ? 'No metrics yet.' : text.trimEnd() });
   return { message: `Metrics of ${crowdsec.shown} since its last start.`, data: { metrics: data } };

@@ -1,4 +1,5 @@
 import { Fault } from '../../faults/fault.ts';
+import { unlessFault } from '../../faults/unless-fault.ts';
 import { limited } from '../../faults/waits.ts';
 import type { FlowContext } from '../../flows/flow.ts';
 import type { Host } from '../../hosts/host.ts';
@@ -57,11 +58,8 @@ export function refuseLockOut(target: BanTarget, guards: readonly Guarded[]): vo
   if (reason === undefined || target.scope === 'Country') return;
   // No part of a guarded network can be banned.
   const isWhole = guards.some((guard) => !guard.maybe && isWithin(target.span, guard.span));
-  throw new Fault(
-    'refused.lockOut',
-    `The ban was refused, because it could lock you out: ${reason}`,
-    `${isWhole ? '' : 'Ban a smaller range. '}To ban ${target.shown} anyway, use cscli on the host, and keep another way to log in.`,
-  );
+  const remedy = `${isWhole ? '' : 'Ban a smaller range. '}To ban ${target.shown} anyway, use cscli on the host, and keep another way to log in.`;
+  throw new Fault('refused.lockOut', `The ban was refused, because it could lock you out: ${reason}`, remedy);
 }
 
 /** Returns why a ban could lock out the operator, although that is uncertain; an empty list if nothing suggests it. */
@@ -107,12 +105,7 @@ const meshNetworks = ['100.64.0.0/10', 'fd7a:115c:a1e0::/48'];
  * private networks, including those of containers and of a mesh; every listed host and its ssh jump hosts; bouncers and other machines of
  * this CrowdSec. Throws `refused.unseen` if a machine over ssh does not report where the operator connects from.
  */
-export async function guardsOf(
-  context: FlowContext,
-  engineName: string,
-  crowdsec: Crowdsec | undefined,
-  signal: AbortSignal,
-): Promise<readonly Guarded[]> {
+export async function guardsOf(context: FlowContext, engineName: string, crowdsec: Crowdsec | undefined, signal: AbortSignal) {
   const found = await Promise.all([
     ownMachine(context, engineName, signal),
     containerNetworks(context, engineName, signal),
@@ -144,20 +137,17 @@ async function ownMachine(context: FlowContext, engineName: string, signal: Abor
   const isSeen = [...comes, ...sessions].some(({ operator, span }) => operator && peers.some((peer) => overlap(peer.span, span)));
   const connections = isSeen ? [] : peers;
   if (host.link && comes.length + connections.length === 0) {
-    throw new Fault(
-      'refused.unseen',
-      `${name} does not show where you connect from, so this ban might lock you out.`,
-      'The SSH server does not set SSH_CONNECTION. Use cscli on the host instead, and keep another way to log in.',
-    );
+    const remedy = 'The SSH server does not set SSH_CONNECTION. Use cscli on the host instead, and keep another way to log in.';
+    throw new Fault('refused.unseen', `${name} does not show where you connect from, so this ban might lock you out.`, remedy);
   }
   const own = addresses.flatMap((text) => guarded(text, `an address of ${name} itself`));
-  const inMesh = meshNetworks.filter((text) => addresses.some((address) => isInside(address, text)));
+  const meshes = meshNetworks.flatMap((text) => guarded(text, `the mesh network of ${name}`));
   return [
     ...comes,
     ...sessions,
     ...connections,
     ...own,
-    ...inMesh.flatMap((text) => guarded(text, `the mesh network of ${name}`)),
+    ...meshes.filter((mesh) => own.some(({ span }) => isWithin(span, mesh.span))),
     ...routesOf([...parseRoutes(part('route')), ...parseIpv6Routes(part('route6'))], name),
   ];
 }
@@ -173,16 +163,11 @@ function routesOf(routes: readonly Route[], name: string): Guarded[] {
 }
 
 async function lookAround(host: Host, signal: AbortSignal): Promise<Map<string, string>> {
-  try {
-    const { stdout } = await host.exec(['sh', '-c', script], { signal, limitMs: lookLimitMs });
-    const [, ...parts] = new TextDecoder().decode(stdout).split(/^== (\w+)\n/m);
-    return new Map(parts.flatMap((heading, at) => (at % 2 === 0 ? [[heading, parts[at + 1] ?? '']] : [])));
-  } catch (thrown) {
-    signal.throwIfAborted();
-    // The remote machine must report the address; on this machine without a shell there is no remote operator.
-    if (host.link || !(thrown instanceof Fault)) throw thrown;
-    return new Map();
-  }
+  const reported = host.exec(['sh', '-c', script], { signal, limitMs: lookLimitMs });
+  // The remote machine must report the address; on this machine without a shell there is no remote operator.
+  const outcome = await (host.link ? reported : unlessFault(signal, reported));
+  const [, ...parts] = new TextDecoder().decode(outcome?.stdout).split(/^== (\w+)\n/m);
+  return new Map(parts.flatMap((heading, at) => (at % 2 === 0 ? [[heading, parts[at + 1] ?? '']] : [])));
 }
 
 async function containerNetworks(context: FlowContext, engineName: string, signal: AbortSignal): Promise<Guarded[]> {
@@ -242,13 +227,8 @@ async function listedHosts(context: FlowContext, engineName: string, signal: Abo
 
 async function resolvedThere(host: Host, name: string, signal: AbortSignal): Promise<string[]> {
   if (!host.link || !/^[A-Za-z0-9_][A-Za-z0-9_.-]*$/.test(name)) return [];
-  try {
-    const { stdout } = await host.exec(['getent', 'ahosts', name], { signal, limitMs: lookLimitMs });
-    return addressesIn(new TextDecoder().decode(stdout)).map(({ text }) => text);
-  } catch {
-    signal.throwIfAborted();
-    return [];
-  }
+  const found = await unlessFault(signal, host.exec(['getent', 'ahosts', name], { signal, limitMs: lookLimitMs }));
+  return addressesIn(new TextDecoder().decode(found?.stdout)).map(({ text }) => text);
 }
 
 /** A blocked bouncer receives no further decisions, and a blocked machine reports no further attacks. */
@@ -258,11 +238,6 @@ async function readersOf(crowdsec: Crowdsec, signal: AbortSignal): Promise<Guard
     ...bouncers.flatMap(({ name, address }) => guarded(address, `the address of the bouncer ${name}`)),
     ...machines.flatMap(({ name, address }) => guarded(address, `the address of the machine ${name}`)),
   ];
-}
-
-function isInside(address: string, network: string): boolean {
-  const [inner, outer] = [spanOf(address.replace(/%.*$/, '')), spanOf(network)];
-  return inner !== undefined && outer !== undefined && isWithin(inner, outer);
 }
 
 /** Skips loopback addresses, which belong to no other machine. */

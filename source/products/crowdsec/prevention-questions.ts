@@ -1,37 +1,38 @@
 import { Fault, type FaultCode } from '../../faults/fault.ts';
 import { unlessCode } from '../../faults/unless-fault.ts';
 import { argumentOrPrompt } from '../../flows/argument-or-prompt.ts';
+import { askChoice, type LabelledQuestion } from '../../flows/ask-choice.ts';
 import { chooseOne, deleteOne } from '../../flows/delete-one.ts';
 import type { FlowInput, Procedure } from '../../flows/flow.ts';
 import { optionOf } from '../../flows/flow-options.ts';
 import { unlessCancelled } from '../../flows/prompt-cancelled.ts';
 import type { Grant } from '../../grants/grant.ts';
 import { durationProblem, parseDuration } from '../../session/answer-checks.ts';
-import type { Act, ChoiceQuestion, Session } from '../../session/session.ts';
+import type { Act, Session } from '../../session/session.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { quotedWord } from '../../text/quoted-word.ts';
 import type { Crowdsec } from './client/crowdsec.ts';
 import type { CscliAnswer } from './client/cscli.ts';
 import { goDurationText } from './client/go-duration.ts';
-import { onPrevention, type Prevention } from './prevention-target.ts';
+import { type FlowPrevention, onPrevention } from './prevention-target.ts';
 
 export const answerOr = <T>(ask: () => Promise<T>, otherwise: T): Promise<T> => unlessCode(ask(), ['usage.unanswered'], otherwise);
 
 /** Returns the default in an unattended session. `left` says what a cancelled prompt leaves unchanged. */
-export function choiceOr(session: Session, left: string, question: Omit<ChoiceQuestion, 'kind'> & { initial: string }): Promise<string> {
-  return unlessCancelled(session, left, () => answerOr(() => session.ask.choice(question), question.initial));
+export function choiceOr<Value extends string>(
+  session: Session,
+  left: string,
+  question: LabelledQuestion<Value> & { initial: NoInfer<Value> },
+) {
+  return unlessCancelled(session, left, () => answerOr(() => askChoice(session, question), question.initial));
 }
+
+type RemarkQuestion = Record<'flag' | 'label' | 'otherwise', string> & { code?: FaultCode; help?: string };
 
 /** Returns the text of a flag or of an answer; `otherwise` in an unattended session. Throws the fault of an invalid flag. */
 export async function remarkOf(
-  session: Session,
-  input: FlowInput,
-  {
-    flag,
-    code = 'usage.remark',
-    otherwise,
-    ...question
-  }: { flag: string; code?: FaultCode; label: string; help?: string; otherwise: string },
+  { session, input }: FlowPrevention,
+  { flag, code = 'usage.remark', otherwise, ...question }: RemarkQuestion,
 ): Promise<string> {
   const given = optionOf(input, flag);
   const problem = given === undefined ? undefined : remarkProblem(given);
@@ -78,15 +79,15 @@ export async function noteName(session: Session, name: string): Promise<void> {
 
 export const notedName = (session: Session) => session.noted('name').at(-1);
 
-export function nameOf(session: Session, { words }: FlowInput, question: { id: string; label: string; help?: string }): Promise<string> {
-  const [given] = words;
+export function nameOf({ session, input }: FlowPrevention, question: { id: string; label: string; help: string }): Promise<string> {
+  const [given] = input.words;
   const code = 'usage.name';
   const remedy = 'Use another name.';
   return argumentOrPrompt(session, { ...question, given, code, remedy, check: (text) => nameProblem(text, given) });
 }
 
 /** A change over `cscli`. `what` completes the sentence "CrowdSec did not ...". */
-interface CscliAct extends Pick<Act<CscliAnswer>, 'id' | 'title' | 'consequences' | 'done' | 'limitMs'> {
+interface CscliAct extends Pick<Act<CscliAnswer>, 'title' | 'consequences' | 'done' | 'limitMs'> {
   words: readonly string[];
   what: string;
   /** Reason shown after the command, for a step that the operator did not request. */
@@ -94,13 +95,10 @@ interface CscliAct extends Pick<Act<CscliAnswer>, 'id' | 'title' | 'consequences
 }
 
 /** Runs `cscli` to change something: the command that is shown is the one that is run. A change with consequences is confirmed first. */
-export async function changeOver(
-  session: Session,
-  { crowdsec, target }: Prevention,
-  { words, what, why, ...act }: CscliAct,
-): Promise<void> {
+export async function changeOver({ crowdsec, target, session }: FlowPrevention, id: string, { words, what, why, ...act }: CscliAct) {
   await session.act({
     ...act,
+    id,
     right: act.consequences ? 'destroy' : 'operate',
     request: why === undefined ? requestText(words) : `${requestText(words)}: ${why}`,
     target,
@@ -108,9 +106,9 @@ export async function changeOver(
   });
 }
 
-export async function endDecision(session: Session, prevention: Prevention, id: number): Promise<void> {
+export async function endDecision(prevention: FlowPrevention, id: number): Promise<void> {
   const words = ['decisions', 'delete', '--id', String(id)];
-  await changeOver(session, prevention, { id: `end ${id}`, words, what: `delete the decision ${id}` });
+  await changeOver(prevention, `end ${id}`, { words, what: `delete the decision ${id}` });
 }
 
 export function requestText(words: readonly string[]): string {
@@ -122,13 +120,11 @@ export function spokenDuration(seconds: number): string {
   return goDurationText(seconds);
 }
 
+type Noun = 'bouncer' | 'machine' | 'allowlist';
+type Named = { name: string; description?: string };
+
 /** Returns an existing item: from the command line, from the interrupted run, or by a prompt. Throws `usage.name` and `usage.allowlist`. */
-export function oneNamed<T extends { name: string; description?: string }>(
-  session: Session,
-  input: FlowInput,
-  noun: 'bouncer' | 'machine' | 'allowlist',
-  known: readonly T[],
-): Promise<T> {
+export function oneNamed<T extends Named>({ session, input }: FlowPrevention, noun: Noun, known: readonly T[]): Promise<T> {
   const isList = noun === 'allowlist';
   const only = isList && known.length === 1 ? known[0]?.name : undefined;
   return chooseOne(session, known, {
@@ -144,23 +140,24 @@ export function oneNamed<T extends { name: string; description?: string }>(
 }
 
 /** Creates the flow that deletes a bouncer, a machine or an allowlist. `consequences` throws if the item cannot be deleted. */
-export function deleteNamed<T extends { name: string; description?: string }>(
-  noun: 'bouncer' | 'machine' | 'allowlist',
+export function deleteNamed<T extends Named>(
+  noun: Noun,
   list: (crowdsec: Crowdsec, signal: AbortSignal) => Promise<readonly T[]>,
   consequences: (one: T, all: readonly T[]) => string[],
 ): Procedure {
-  return onPrevention(({ crowdsec, target }, session, input) =>
-    deleteOne(session, {
+  return onPrevention((prevention) => {
+    const { crowdsec, target, session } = prevention;
+    return deleteOne(session, {
       noun,
       idOf: ({ name }) => name,
       list: () => list(crowdsec, session.signal),
-      choose: (all) => oneNamed(session, input, noun, all),
+      choose: (all) => oneNamed(prevention, noun, all),
       action: (one, all) => {
         const words = [`${noun}s`, 'delete', one.name];
         const run = (grant: Grant) => crowdsec.change(grant, words, `delete the ${noun} ${one.name}`);
         return { request: requestText(words), target, consequences: consequences(one, all), run };
       },
       stillThere: { code: 'failed.crowdsec', remedy: 'Check the CrowdSec log.' },
-    }),
-  );
+    });
+  });
 }

@@ -27,11 +27,13 @@ export interface Prevention {
 const credentialsPath = '/etc/crowdsec/local_api_credentials.yaml';
 const lookLimitMs = 15_000;
 
-type PreventionRun = (prevention: Prevention, ...args: Parameters<Procedure>) => ReturnType<Procedure>;
+/** The CrowdSec of a flow, with the session that works on it. */
+export type FlowPrevention = Prevention & { session: Session; input: FlowInput; context: FlowContext };
 
-/** Creates a flow on the CrowdSec of a host. */
+type PreventionRun = (prevention: FlowPrevention) => ReturnType<Procedure>;
+
 export function onPrevention(run: PreventionRun): Procedure {
-  return async (session, input, context) => run(await preventionOf(context, input, session), session, input, context);
+  return async (session, input, context) => run({ ...(await preventionOf(context, input, session)), session, input, context });
 }
 
 /** Runs a listing flow for each of several hosts: a host without CrowdSec is reported and does not stop the others. */

@@ -9,7 +9,7 @@ import { onHostsThatHaveIt, onPrevention } from './prevention-target.ts';
 
 const secretSeconds = 15;
 
-export const bouncersList = onHostsThatHaveIt(async ({ crowdsec }, session) => {
+export const bouncersList = onHostsThatHaveIt(async ({ crowdsec, session }) => {
   const bouncers = await bouncersOf(crowdsec, session.signal);
   showList(session, bouncers, {
     BOUNCER: ({ name }) => name,
@@ -26,11 +26,11 @@ export const bouncersList = onHostsThatHaveIt(async ({ crowdsec }, session) => {
   };
 });
 
-export const bouncersAdd = onPrevention(async (prevention, session, input) => {
-  const { crowdsec, target } = prevention;
+export const bouncersAdd = onPrevention(async (prevention) => {
+  const { crowdsec, target, session, input } = prevention;
   const known = await bouncersOf(crowdsec, session.signal);
   const name = await unlessCancelled(session, 'No bouncer was added.', () =>
-    nameOf(session, input, {
+    nameOf(prevention, {
       id: 'name',
       label: 'Bouncer name',
       help: 'For example, firewall-nas. Runs cscli bouncers add. The key is shown once.',
@@ -45,15 +45,11 @@ export const bouncersAdd = onPrevention(async (prevention, session, input) => {
   }
   const plain = input.options['plain'] === true;
   if (!session.attended && !plain && !session.dryRun) {
-    throw new Fault(
-      'refused.unattended',
-      'The key is shown only once and requires a terminal.',
-      'Run the command in a terminal, or add --plain to print only the key.',
-    );
+    const remedy = 'Run the command in a terminal, or add --plain to print only the key.';
+    throw new Fault('refused.unattended', 'The key is shown only once and requires a terminal.', remedy);
   }
   if (isLost)
-    await changeOver(session, prevention, {
-      id: 'take-back',
+    await changeOver(prevention, 'take-back', {
       words: ['bouncers', 'delete', name],
       what: `delete the bouncer ${name}`,
       why: 'an interrupted run added it, and its key is lost',
@@ -82,7 +78,7 @@ export const bouncersDelete = deleteNamed<Bouncer>('bouncer', bouncersOf, (bounc
     : []),
 ]);
 
-export const machinesList = onHostsThatHaveIt(async ({ crowdsec }, session) => {
+export const machinesList = onHostsThatHaveIt(async ({ crowdsec, session }) => {
   const machines = await machinesOf(crowdsec, session.signal);
   showList(session, machines, {
     MACHINE: ({ name }) => name,
@@ -97,20 +93,20 @@ export const machinesList = onHostsThatHaveIt(async ({ crowdsec }, session) => {
   };
 });
 
-export const machinesValidate = onPrevention(async (prevention, session, input) => {
-  const machines = await machinesOf(prevention.crowdsec, session.signal);
+export const machinesValidate = onPrevention(async (prevention) => {
+  const { crowdsec, session, input } = prevention;
+  const machines = await machinesOf(crowdsec, session.signal);
   const waiting = machines.filter(({ validated }) => !validated);
   const isNamed = (input.words[0] ?? notedName(session)) !== undefined;
   if (!isNamed && waiting.length === 0) return { message: 'No machine is waiting for validation.', data: { validated: null } };
   const { name } = await unlessCancelled(session, 'No machine was validated.', () =>
-    oneNamed(session, input, 'machine', isNamed ? machines : waiting),
+    oneNamed(prevention, 'machine', isNamed ? machines : waiting),
   );
   await noteName(session, name);
-  await changeOver(session, prevention, {
-    id: 'validate',
+  await changeOver(prevention, 'validate', {
     words: ['machines', 'validate', name],
     what: `validate the machine ${name}`,
-    done: async () => (await machinesOf(prevention.crowdsec, session.signal)).some((one) => one.name === name && one.validated),
+    done: async () => (await machinesOf(crowdsec, session.signal)).some((one) => one.name === name && one.validated),
   });
   if (session.dryRun) return { message: 'Dry run: no machine was validated.' };
   return { message: `The machine ${name} can now log in and report.`, data: { validated: name } };

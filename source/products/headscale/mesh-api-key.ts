@@ -1,10 +1,10 @@
 import { Fault } from '../../faults/fault.ts';
+import { askChoice } from '../../flows/ask-choice.ts';
 import { dryRunOf } from '../../flows/dry-run.ts';
-import type { FlowInput, FlowOutcome, Procedure } from '../../flows/flow.ts';
+import type { FlowOutcome, Procedure } from '../../flows/flow.ts';
 import { showSecret } from '../../flows/flow-options.ts';
 import { jsonTime } from '../../flows/list-table.ts';
 import { unlessCancelled } from '../../flows/prompt-cancelled.ts';
-import type { Session } from '../../session/session.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { dateText } from '../../text/quantities.ts';
 import type { MeshApiKey } from './client/headscale-records.ts';
@@ -16,6 +16,7 @@ import {
   dropApiKey,
   enterWith,
   entranceOf,
+  type FlowMesh,
   type MeshAccess,
   onMesh,
   promptApiKey,
@@ -43,17 +44,17 @@ export const meshAccess: Procedure = async (session, input, context) => {
     ? before
     : await unlessCancelled(session, 'Nothing was created or stored.', () =>
         // The command has its own duration units; all its versions accept minutes.
-        give === true ? promptApiKey(session, entrance) : createAccess(session, entrance, `${Math.ceil(seconds / 60)}m`),
+        give === true ? promptApiKey(entrance) : createAccess(entrance, `${Math.ceil(seconds / 60)}m`),
       );
-  const old = await oldKeyOf(session, access, earlier ?? before?.ownKey?.id);
+  const old = await oldKeyOf(access, earlier ?? before?.ownKey?.id);
   if (old && old.id !== access.ownKey?.id) {
-    const done = async () => isPast((await oldKeyOf(session, access, old.id))?.expiryMs, Date.now());
-    await dropApiKey(session, access, old, { id: 'expire-old', why: 'the previous key of this console', done });
+    const done = async () => isPast((await oldKeyOf(access, old.id))?.expiryMs, Date.now());
+    await dropApiKey(access, old, { id: 'expire-old', why: 'the previous key of this console', done });
   }
   return outcomeOf(access, 'This console has access');
 };
 
-async function oldKeyOf(session: Session, { client }: MeshAccess, id: string | undefined): Promise<MeshApiKey | undefined> {
+async function oldKeyOf({ session, client }: MeshAccess, id: string | undefined): Promise<MeshApiKey | undefined> {
   if (id === undefined || id === '') return undefined;
   return (await client.apiKeys(session.signal)).find((one) => one.id === id);
 }
@@ -64,27 +65,20 @@ function outcomeOf({ target, ownKey }: MeshAccess, what: string): FlowOutcome {
   return { message, data: { component: target.component.id, version: target.version.shown, apiKey: ownKey?.prefix ?? null, expiresAt } };
 }
 
-export const meshApiKey = onMesh((access, session, input) => {
-  const [written, id] = wordsOf(input);
+const actions = { create: ['Create an API key', 'for a program or the web UI'], expire: 'Expire an API key' } as const;
+
+export const meshApiKey = onMesh((access) => {
+  const { session } = access;
+  const [given, id] = wordsOf(access.input);
+  const unknown = (written: string) => unknownAction(written, 'an API key', Object.keys(actions));
   return unlessCancelled(session, 'No API key was changed.', async () => {
-    const action =
-      written ??
-      (await session.ask.choice({
-        id: 'action',
-        label: 'Action',
-        choices: [
-          { value: 'create', label: 'Create an API key', detail: 'for a program or the web UI' },
-          { value: 'expire', label: 'Expire an API key' },
-        ],
-      }));
-    if (action === 'create') return create(session, input, access);
-    if (action === 'expire') return expire(session, access, id);
-    throw unknownAction(action, 'an API key', ['create', 'expire']);
+    const action = await askChoice(session, { id: 'action', label: 'Action', choices: actions }, { given, unknown });
+    return action === 'create' ? create(access) : expire(access, id);
   });
 });
 
-async function create(session: Session, input: FlowInput, access: MeshAccess): Promise<FlowOutcome> {
-  const { client, ownKey } = access;
+async function create(access: FlowMesh): Promise<FlowOutcome> {
+  const { session, input, client, ownKey } = access;
   const seconds = expirationOf(input, '90d');
   const { plain } = input.options;
   if (!session.attended && plain !== true && !session.dryRun) {
@@ -92,11 +86,10 @@ async function create(session: Session, input: FlowInput, access: MeshAccess): P
   }
   const times = session.noted('expires').map(Number);
   const isLost = (one: MeshApiKey) => one.id !== ownKey?.id && isOneOf(one.expiryMs, times) && apiKeyStatus(one, Date.now()) === 'valid';
-  if (times.length > 0) await revokeApiKeys(session, access, (await client.apiKeys(session.signal)).filter(isLost));
+  if (times.length > 0) await revokeApiKeys(access, (await client.apiKeys(session.signal)).filter(isLost));
   const expiryMs = Date.now() + seconds * 1000;
   await session.note('expires', String(expiryMs));
-  const key = await actOn(session, access, {
-    id: 'create-api-key',
+  const key = await actOn(access, 'create-api-key', {
     right: 'reveal',
     request: `POST /api/v1/apikey: until ${dateText(expiryMs)}`,
     run: async (grant) => {
@@ -111,7 +104,7 @@ async function create(session: Session, input: FlowInput, access: MeshAccess): P
   } catch (thrown) {
     // If the key cannot be shown, it is expired, because no one could use it.
     const listed = (await client.apiKeys(session.signal)).find(({ prefix }) => prefix.includes(apiKeyPrefix(key) ?? key));
-    if (listed) await dropApiKey(session, access, listed, { id: 'take-back', why: 'which was not shown' });
+    if (listed) await dropApiKey(access, listed, { id: 'take-back', why: 'which was not shown' });
     throw thrown;
   }
   return {
@@ -120,8 +113,8 @@ async function create(session: Session, input: FlowInput, access: MeshAccess): P
   };
 }
 
-async function expire(session: Session, access: MeshAccess, written: string | undefined): Promise<FlowOutcome> {
-  const { client, target, ownKey } = access;
+async function expire(access: MeshAccess, written: string | undefined): Promise<FlowOutcome> {
+  const { session, client, target, ownKey } = access;
   const now = Date.now();
   const keys = await client.apiKeys(session.signal);
   const others = keys.filter((key) => key.id !== ownKey?.id && apiKeyStatus(key, now) === 'valid');
@@ -149,8 +142,7 @@ async function expire(session: Session, access: MeshAccess, written: string | un
     throw new Fault('refused.lockOut', message, `Replace the key: quarterdeck mesh access ${target.component.id} --renew`);
   }
   await session.note('api-key', key.id);
-  await actOn(session, access, {
-    id: 'expire-api-key',
+  await actOn(access, 'expire-api-key', {
     right: 'destroy',
     title: `Expire the API key ${key.prefix}`,
     request: `POST /api/v1/apikey/expire: ${key.prefix}`,

@@ -1,19 +1,18 @@
 import { Fault } from '../../faults/fault.ts';
-import type { FlowContext, FlowInput } from '../../flows/flow.ts';
 import { optionOf } from '../../flows/flow-options.ts';
 import { jsonTime } from '../../flows/list-table.ts';
 import { unlessCancelled } from '../../flows/prompt-cancelled.ts';
 import { qrCode } from '../../flows/qr-code.ts';
 import type { SecretName } from '../../secrets/secrets.ts';
 import { parseDuration } from '../../session/answer-checks.ts';
-import type { Form, FormField, Session } from '../../session/session.ts';
+import type { Form, FormField } from '../../session/session.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { namesLoopback } from '../../text/loopback.ts';
 import { countText, dateText } from '../../text/quantities.ts';
 import type { MeshKey, MeshUser } from './client/headscale-records.ts';
 import { tagProblem, tagsOf } from './client/mesh-keys.ts';
 import { newKeySeconds } from './flows.ts';
-import { actOn, type MeshAccess, onMesh } from './mesh-session.ts';
+import { actOn, type FlowMesh, onMesh } from './mesh-session.ts';
 import { loginServerOf } from './mesh-target.ts';
 import { createUser } from './mesh-user.ts';
 import { expirationProblem, isOneOf, isPast, keyKind, keyStatus, ownerText, showNote, untilText, wordsOf } from './mesh-words.ts';
@@ -31,19 +30,19 @@ interface NewKey {
   listed: MeshKey;
 }
 
-export const key = onMesh(async (access, session, input, context) => {
-  const { target } = access;
+export const key = onMesh(async (access) => {
+  const { session, target } = access;
   const { id } = target.component;
-  const wish = await unlessCancelled(session, 'No key was created.', async () => wishOf(session, input, access));
+  const wish = await unlessCancelled(session, 'No key was created.', async () => wishOf(access));
   const { user, tags, reusable, ephemeral } = wish;
-  throwIfNobodySees(session, input, wish, id);
+  throwIfNobodySees(access, wish, id);
   const server = await loginServerOf(target);
-  const before = await earlierKey(session, context, access);
-  const made = before ?? (await makeKey(session, access, wish));
+  const before = await earlierKey(access);
+  const made = before ?? (await makeKey(access, wish));
   if (!made) return { message: 'Dry run: no key was created.' };
-  if (!before && wish.keep) await keep(session, context, access, made);
+  if (!before && wish.keep) await keep(access, made);
   const kept = before !== undefined || wish.keep;
-  const isSeen = await showOnce(session, input, access, made, { server, kept });
+  const isSeen = await showOnce(access, made, server, kept);
   const { listed } = made;
   const once = reusable ? '' : ', for one node';
   const rest = `${kept ? ' The key is in the secret store.' : ''}${isSeen ? '' : ` The key was not shown. To reveal it: quarterdeck secrets reveal ${id}.join KEY`}`;
@@ -56,11 +55,11 @@ export const key = onMesh(async (access, session, input, context) => {
   };
 });
 
-async function makeKey(session: Session, access: MeshAccess, wish: Wish): Promise<NewKey | undefined> {
+async function makeKey(access: FlowMesh, wish: Wish): Promise<NewKey | undefined> {
+  const { session } = access;
   const expiryMs = Date.now() + wish.seconds * 1000;
   await session.note(expiryStep, String(expiryMs));
-  return actOn(session, access, {
-    id: 'make-key',
+  return actOn(access, 'make-key', {
     right: 'reveal',
     request: `POST /api/v1/preauthkey: ${describe(wish)}, until ${dateText(expiryMs)}`,
     run: async (grant) => {
@@ -72,10 +71,10 @@ async function makeKey(session: Session, access: MeshAccess, wish: Wish): Promis
 }
 
 /** Returns the key that an interrupted run stored. A key that it created but did not store is expired. */
-async function earlierKey(session: Session, context: FlowContext, access: MeshAccess): Promise<NewKey | undefined> {
+async function earlierKey(access: FlowMesh): Promise<NewKey | undefined> {
+  const { session, context, client, target } = access;
   const times = session.noted(expiryStep).map(Number);
   if (times.length === 0) return undefined;
-  const { client, target } = access;
   const { id, host } = target.component;
   const keys = (await client.keys(session.signal)).filter(({ expiryMs }) => isOneOf(expiryMs, times));
   const vault = await context.vault(session);
@@ -83,8 +82,7 @@ async function earlierKey(session: Session, context: FlowContext, access: MeshAc
   const newest = (await vault.list(session.signal)).find((entry) => entry.name === name)?.versions.at(-1);
   const kept = keys.find((key) => newest?.origin.startsWith(`key ${key.id},`));
   for (const key of keys.filter((one) => one !== kept && !isPast(one.expiryMs, Date.now()))) {
-    await actOn(session, access, {
-      id: `take-back-${key.id}`,
+    await actOn(access, `take-back-${key.id}`, {
       right: 'operate',
       request: `POST /api/v1/preauthkey/expire: key ${key.id}, created by an interrupted run`,
       run: (grant) => client.expireKey(grant, key.id),
@@ -96,8 +94,8 @@ async function earlierKey(session: Session, context: FlowContext, access: MeshAc
   return { secret, listed: kept };
 }
 
-async function wishOf(session: Session, input: FlowInput, access: MeshAccess) {
-  const { client } = access;
+async function wishOf(access: FlowMesh) {
+  const { session, input, client } = access;
   let users = await client.users(session.signal);
   const isTagged = optionOf(input, 'user') === nobody && client.version.minor >= tagsAloneSince;
   if (users.length === 0 && !isTagged) {
@@ -105,10 +103,10 @@ async function wishOf(session: Session, input: FlowInput, access: MeshAccess) {
       const message = 'The control server has no users yet.';
       throw new Fault('usage.user', message, `Create the first user: quarterdeck mesh user ${access.target.component.id} create NAME`);
     }
-    await createUser(session, access, { label: 'Name of the first user' });
+    await createUser(access, { label: 'Name of the first user' });
     users = await client.users(session.signal);
   }
-  const values = await session.fill(formOf(input, access, users));
+  const values = await session.fill(formOf(access, users));
   return {
     user: users.find(({ id }) => id === values['user']) ?? users.find(({ name }) => name === values['user']),
     tags: tagsOf(values['tags'] ?? ''),
@@ -119,7 +117,7 @@ async function wishOf(session: Session, input: FlowInput, access: MeshAccess) {
   };
 }
 
-function formOf(input: FlowInput, { client }: MeshAccess, users: readonly MeshUser[]): Form {
+function formOf({ input, client }: FlowMesh, users: readonly MeshUser[]): Form {
   const { options } = input;
   const text = (name: string, usual: string) => optionOf(input, name) ?? usual;
   const common = { section: 'The key', required: true };
@@ -190,8 +188,8 @@ function formOf(input: FlowInput, { client }: MeshAccess, users: readonly MeshUs
 }
 
 /** Throws if the key would be neither shown nor stored: it would only be an open way into the mesh. */
-function throwIfNobodySees(session: Session, { options }: FlowInput, wish: Wish, id: string): void {
-  if (session.attended || options.plain === true || wish.keep || session.dryRun) return;
+function throwIfNobodySees({ session, input }: FlowMesh, wish: Wish, id: string): void {
+  if (session.attended || input.options.plain === true || wish.keep || session.dryRun) return;
   const message = 'The key would be neither shown nor stored.';
   throw new Fault('refused.unattended', message, `Add --plain to print only the key, or omit --no-keep: quarterdeck key ${id}`);
 }
@@ -200,11 +198,10 @@ function secretOf(host: string, component: string): SecretName {
   return `${host}/${component}.join/KEY`;
 }
 
-async function keep(session: Session, context: FlowContext, access: MeshAccess, { secret, listed }: NewKey): Promise<void> {
+async function keep(access: FlowMesh, { secret, listed }: NewKey): Promise<void> {
   const { id, host } = access.target.component;
-  const vault = await context.vault(session);
-  await actOn(session, access, {
-    id: 'keep-key',
+  const vault = await access.context.vault(access.session);
+  await actOn(access, 'keep-key', {
     right: 'operate',
     request: `store pre-auth key ${listed.id} of ${id} in ${vault.where}`,
     run: (grant) => vault.write(grant, secretOf(host, id), secret, `key ${listed.id}, valid until ${dateText(listed.expiryMs)},`),
@@ -212,30 +209,25 @@ async function keep(session: Session, context: FlowContext, access: MeshAccess, 
 }
 
 /** Shows the key. If that fails, a stored key stays, and any other is expired, because no one could use it. */
-async function showOnce(
-  session: Session,
-  { options }: FlowInput,
-  access: MeshAccess,
-  { secret, listed }: NewKey,
-  { server, kept }: { server: string | undefined; kept: boolean },
-): Promise<boolean> {
-  if (!session.attended && options.plain !== true) return false;
-  if (server !== undefined && namesLoopback(server) && options.plain !== true)
+async function showOnce(access: FlowMesh, { secret, listed }: NewKey, server: string | undefined, kept: boolean): Promise<boolean> {
+  const { session, input } = access;
+  const isPlain = input.options.plain === true;
+  if (!session.attended && !isPlain) return false;
+  if (server !== undefined && namesLoopback(server) && !isPlain)
     showNote(session, `Nodes would connect to ${server}, which is the node itself. Set server_url to the https address first.`);
   const line = `tailscale up --login-server ${server ?? 'https://ADDRESS-OF-THE-CONTROL-SERVER'} --auth-key ${secret}`;
   try {
     session.show({
       kind: 'secret',
       label: `Run on the node (shown once); the QR code contains only the key`,
-      value: options.plain === true ? secret : line,
+      value: isPlain ? secret : line,
       secondsLeft: newKeySeconds,
-      ...(options.plain === true ? { plain: true } : { code: qrCode(secret) }),
+      ...(isPlain ? { plain: true } : { code: qrCode(secret) }),
     });
     return true;
   } catch (thrown) {
     if (kept) return false;
-    await actOn(session, access, {
-      id: 'take-back',
+    await actOn(access, 'take-back', {
       right: 'operate',
       request: `POST /api/v1/preauthkey/expire: key ${listed.id}, which was not shown`,
       run: (grant) => access.client.expireKey(grant, listed.id),
@@ -249,8 +241,8 @@ function describe(wish: Wish): string {
   return `${wish.user ? `user ${wish.user.name}` : 'no user'}, ${keyKind(wish)}${tags}`;
 }
 
-export const meshExpireKey = onMesh(async (access, session, input) => {
-  const { client } = access;
+export const meshExpireKey = onMesh(async (access) => {
+  const { session, input, client } = access;
   const keys = await client.keys(session.signal);
   const valid = keys.filter((key) => keyStatus(key, Date.now()) === 'valid');
   const written = wordsOf(input)[0] ?? session.noted('key').at(-1);
@@ -266,17 +258,13 @@ export const meshExpireKey = onMesh(async (access, session, input) => {
       }));
     const key = keys.find(({ id }) => id === wanted);
     if (!key) {
-      throw new Fault(
-        'usage.key',
-        `No pre-auth key has the ID "${cleanLine(wanted)}".`,
-        valid.length > 0 ? `Valid keys: ${valid.map(({ id }) => id).join(', ')}.` : 'There are no valid keys.',
-      );
+      const remedy = valid.length > 0 ? `Valid keys: ${valid.map(({ id }) => id).join(', ')}.` : 'There are no valid keys.';
+      throw new Fault('usage.key', `No pre-auth key has the ID "${cleanLine(wanted)}".`, remedy);
     }
     await session.note('key', key.id);
     const isOver = async () =>
       (await client.keys(session.signal)).some((one) => one.id === key.id && keyStatus(one, Date.now()) === 'expired');
-    await actOn(session, access, {
-      id: 'expire-key',
+    await actOn(access, 'expire-key', {
       right: 'destroy',
       title: `Expire pre-auth key ${key.id} (${ownerText(key)})`,
       request: `POST /api/v1/preauthkey/expire: ${key.id} (${key.masked})`,

@@ -4,7 +4,7 @@ import { type MeshApiKey, type MeshKey, type MeshNode, waitingRoutes } from './c
 import { onMesh } from './mesh-session.ts';
 import { apiKeyStatus, isPast, keyKind, keyStatus, nodeState, ownerText, routesText, untilText } from './mesh-words.ts';
 
-export const meshNodes = onMesh(async ({ client, target }, session) => {
+export const meshNodes = onMesh(async ({ session, client, target }) => {
   const nodes = await client.nodes(session.signal);
   const now = Date.now();
   const columns: Columns<MeshNode> = {
@@ -46,7 +46,7 @@ function nodeData({ owner, expiryMs, lastSeenMs, createdMs, ...node }: MeshNode,
   };
 }
 
-export const meshUsers = onMesh(async ({ client, target }, session) => {
+export const meshUsers = onMesh(async ({ session, client, target }) => {
   const users = await client.users(session.signal);
   const [nodes, keys] = [await client.nodes(session.signal), await client.keys(session.signal)];
   const now = Date.now();
@@ -82,7 +82,7 @@ export const meshUsers = onMesh(async ({ client, target }, session) => {
   };
 });
 
-export const meshKeys = onMesh(async ({ client, target }, session) => {
+export const meshKeys = onMesh(async ({ session, client, target }) => {
   const keys = await client.keys(session.signal);
   const now = Date.now();
   const columns: Columns<MeshKey> = {
@@ -113,7 +113,7 @@ function keyData(key: MeshKey, now: number): object {
   };
 }
 
-export const meshApiKeys = onMesh(async ({ client, target, ownKey }, session) => {
+export const meshApiKeys = onMesh(async ({ session, client, target, ownKey }) => {
   const keys = await client.apiKeys(session.signal);
   const now = Date.now();
   const columns: Columns<MeshApiKey> = {

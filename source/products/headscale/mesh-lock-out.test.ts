@@ -12,12 +12,13 @@ const other = nodeOf({ id: '9', name: 'phone', ipAddresses: ['100.64.0.9'] });
 function stepFor(node: MeshNode, connection: string | undefined, isFar = true) {
   const begun: string[] = [];
   const host = { name: 'ship', ...(isFar && { link: {} }), facts: async () => ({ env: { SSH_CONNECTION: connection } }) };
+  const session = { signal: new AbortController().signal, dryRun: true, act: async ({ id }: { id: string }) => void begun.push(id) };
   const access = {
-    target: { host, component: { host: 'ship', id: 'mesh-control-server' }, signal: new AbortController().signal },
+    session,
+    target: { session, host, component: { host: 'ship', id: 'mesh-control-server' } },
     client: { nodes: async () => [remote, near, other] },
   };
-  const session = { signal: new AbortController().signal, dryRun: true, act: async ({ id }: { id: string }) => void begun.push(id) };
-  return { begun, step: { session, access, node, time: 1, value: undefined } as unknown as NodeStep };
+  return { begun, step: { access, node, time: 1, value: undefined } as unknown as NodeStep };
 }
 
 describe('the way that the operator came by', () => {

@@ -3,7 +3,7 @@ import { tagsDefined } from '../../config-files/headscale-policy/policy.ts';
 import { Fault } from '../../faults/fault.ts';
 import { type ArgumentQuestion, argumentOrPrompt } from '../../flows/argument-or-prompt.ts';
 import { parseDuration } from '../../session/answer-checks.ts';
-import type { Act, Choice, Session } from '../../session/session.ts';
+import type { Act, Choice } from '../../session/session.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { dateText } from '../../text/quantities.ts';
 import { exitRoutes, type MeshNode } from './client/headscale-records.ts';
@@ -13,7 +13,6 @@ import { ownConnectionOf } from './mesh-target.ts';
 import { expirationProblem, isPast } from './mesh-words.ts';
 
 export interface NodeStep {
-  session: Session;
   access: MeshAccess;
   node: MeshNode;
   /** Counts the steps of this run, for the ids of prompts and actions. */
@@ -26,26 +25,23 @@ function stepped({ time }: NodeStep, id: string): string {
 }
 
 async function act(step: NodeStep, id: string, rest: Omit<Act<unknown>, 'id' | 'target'>): Promise<void> {
-  await actOn(step.session, step.access, { ...rest, id: stepped(step, id) });
+  await actOn(step.access, stepped(step, id), rest);
 }
 
 function textFor(step: NodeStep, question: Omit<ArgumentQuestion, 'given'>): Promise<string> {
-  return argumentOrPrompt(step.session, { ...question, id: stepped(step, question.id), fresh: true, given: step.value });
+  return argumentOrPrompt(step.access.session, { ...question, id: stepped(step, question.id), fresh: true, given: step.value });
 }
 
-async function now({ access, session, node }: NodeStep): Promise<MeshNode | undefined> {
-  return (await access.client.nodes(session.signal)).find(({ id }) => id === node.id);
+async function now({ access: { client, session }, node }: NodeStep): Promise<MeshNode | undefined> {
+  return (await client.nodes(session.signal)).find(({ id }) => id === node.id);
 }
 
 /** Throws `refused.lockOut` if the operator's own connection to the host goes through this node. */
 async function throwIfOwnConnection({ access, node }: NodeStep, what: string): Promise<void> {
   const connection = await ownConnectionOf(access.target, [node]);
   if (!connection) return;
-  throw new Fault(
-    'refused.lockOut',
-    `Your own connection to ${access.target.host.name} goes over ${node.name} (${connection.address}), so ${what} would disconnect you.`,
-    'First connect to the host by an address outside the mesh.',
-  );
+  const message = `Your own connection to ${access.target.host.name} goes over ${node.name} (${connection.address}), so ${what} would disconnect you.`;
+  throw new Fault('refused.lockOut', message, 'First connect to the host by an address outside the mesh.');
 }
 
 export async function expireNode(step: NodeStep): Promise<string> {
@@ -68,7 +64,8 @@ export async function expireNode(step: NodeStep): Promise<string> {
 }
 
 export async function setExpiry(step: NodeStep): Promise<string> {
-  const { session, access, node } = step;
+  const { access, node } = step;
+  const { session } = access;
   const written = await textFor(step, {
     id: 'expires',
     label: `Login expiry of ${node.name}`,
@@ -131,8 +128,8 @@ export async function renameNode(step: NodeStep): Promise<string> {
 }
 
 export async function tagNode(step: NodeStep): Promise<string> {
-  const { session, access, node } = step;
-  const policy = await access.client.policy(session.signal);
+  const { access, node } = step;
+  const policy = await access.client.policy(access.session.signal);
   const known = policy ? tagsDefined(policy.text) : [];
   const check = (text: string) => {
     const tags = tagsOf(text);
@@ -165,7 +162,8 @@ export async function tagNode(step: NodeStep): Promise<string> {
 }
 
 export async function routeNode(step: NodeStep): Promise<string> {
-  const { session, access, node } = step;
+  const { access, node } = step;
+  const { session, client } = access;
   const { available = [], approved = [] } = node.routes ?? {};
   const offered = [...new Set([...available, ...approved])];
   // The two exit routes belong together: the server approves the second with the first.
@@ -175,7 +173,6 @@ export async function routeNode(step: NodeStep): Promise<string> {
   const choices: Choice[] = plain.map((route) => ({ value: route, label: route, detail: detail(route) }));
   if (exit !== undefined) choices.push({ value: 'exit', label: 'Exit node: all other traffic (0.0.0.0/0 and ::/0)', detail: detail(exit) });
   // Before 0.26 each route requires its own request.
-  const { client } = access;
   const sends =
     client.version.minor >= 26
       ? `POST /api/v1/node/${node.id}/approve_routes`

@@ -43,7 +43,8 @@ const actions: readonly NodeAction[] = [
   { id: 'delete', label: 'Delete', detail: () => 'removes the node until it joins again', does: deleteNode },
 ];
 
-export const meshNode = onMesh(async (access, session, input) => {
+export const meshNode = onMesh(async (access) => {
+  const { session, input } = access;
   const [written, action, ...values] = wordsOf(input);
   if (written !== undefined && action !== undefined) {
     const nodes = await access.client.nodes(session.signal);
@@ -58,20 +59,20 @@ export const meshNode = onMesh(async (access, session, input) => {
     }
     if (!before) await session.note('node', JSON.stringify({ id: node.id, name: node.name }));
     const value = values.length > 0 ? values.join(',') : undefined;
-    const message = await perform(namedAction(access, action, node), { session, access, node, time: 1, value });
+    const message = await perform(namedAction(access, action, node), { access, node, time: 1, value });
     return { message, data: { id: node.id, name: node.name, action } };
   }
-  return goThrough(session, access, written);
+  return goThrough(access, written);
 });
 
 async function perform({ does }: NodeAction, step: NodeStep): Promise<string> {
   const done = await does(step);
-  return step.session.dryRun ? `Dry run: ${step.node.name} was not changed.` : done;
+  return step.access.session.dryRun ? `Dry run: ${step.node.name} was not changed.` : done;
 }
 
 // biome-ignore lint/complexity/noExcessiveCognitiveComplexity: one loop, in which Esc returns to the list, and from the list ends the flow
-async function goThrough(session: Session, access: MeshAccess, first: string | undefined) {
-  const { client, target } = access;
+async function goThrough(access: MeshAccess, first: string | undefined) {
+  const { session, client, target } = access;
   const done: string[] = [];
   let wanted = first;
   let last: string | undefined;
@@ -111,7 +112,7 @@ async function goThrough(session: Session, access: MeshAccess, first: string | u
     );
     if (action === undefined) continue;
     try {
-      const message = await perform(namedAction(access, action, node), { session, access, node, time, value: undefined });
+      const message = await perform(namedAction(access, action, node), { access, node, time, value: undefined });
       done.push(message);
       session.show({ kind: 'item', id: `done${step}`, title: message.replace(/\.$/, ''), state: session.dryRun ? 'skipped' : 'ok' });
     } catch (thrown) {
@@ -184,28 +185,21 @@ function namedAction({ target, client }: MeshAccess, written: string, node: Mesh
       actions.map(({ id }) => id),
     );
   if (action.id === 'routes' && node.routes && node.routes.available.length + node.routes.approved.length === 0) {
-    throw new Fault(
-      'refused.noRoutes',
-      `${node.name} advertises no routes.`,
-      'On the node, run tailscale set --advertise-routes 192.168.1.0/24, or use --advertise-exit-node.',
-    );
+    const remedy = 'On the node, run tailscale set --advertise-routes 192.168.1.0/24, or use --advertise-exit-node.';
+    throw new Fault('refused.noRoutes', `${node.name} advertises no routes.`, remedy);
   }
   if (action.id === 'keep' && client.version.minor < 29) {
-    throw new Fault(
-      'refused.version',
-      'Disabling the expiry of a node requires Headscale 0.29 or later.',
-      `Set a distant expiry instead: quarterdeck mesh node ${target.component.id} ${node.name} expires 3650d`,
-    );
+    const remedy = `Set a distant expiry instead: quarterdeck mesh node ${target.component.id} ${node.name} expires 3650d`;
+    throw new Fault('refused.version', 'Disabling the expiry of a node requires Headscale 0.29 or later.', remedy);
   }
   return action;
 }
 
-/** Lets in a node that was told to log in. */
-export const meshRegister = onMesh((access, session, input) => {
-  const { client } = access;
+export const meshRegister = onMesh((access) => {
+  const { session, input, client } = access;
   return unlessCancelled(session, 'No node was registered. The node continues to wait for a while.', async () => {
     const key = await askKey(session, wordsOf(input));
-    const user = await askUser(session, access, optionOf(input, 'user'));
+    const user = await askUser(access, optionOf(input, 'user'));
     const [before] = session.noted('nodes');
     const nodes = await client.nodes(session.signal);
     // A new node of this user that was registered by hand is the one that the interrupted run registered.
@@ -214,8 +208,7 @@ export const meshRegister = onMesh((access, session, input) => {
         ? undefined
         : nodes.find(({ id, owner, joined }) => owner === user.name && joined === 'by hand' && !before.split(' ').includes(id));
     if (before === undefined) await session.note('nodes', nodes.map(({ id }) => id).join(' '));
-    const made = await actOn(session, access, {
-      id: 'register',
+    const made = await actOn(access, 'register', {
       right: 'operate',
       request: `POST ${client.version.minor >= 29 ? '/api/v1/auth/register' : '/api/v1/node/register'}: ${key} for ${user.name}`,
       done: async () => came !== undefined,
@@ -244,9 +237,10 @@ async function askKey(session: Session, words: readonly string[]): Promise<strin
   throw new Fault('usage.key', registrationProblem(written) ?? 'No key found.', 'Copy the registration key again.');
 }
 
-async function askUser(session: Session, access: MeshAccess, named: string | undefined): Promise<MeshUser> {
-  const users = await access.client.users(session.signal);
+async function askUser(access: MeshAccess, named: string | undefined): Promise<MeshUser> {
+  const { session, client } = access;
+  const users = await client.users(session.signal);
   const isFirst = users.length === 0 && session.attended && !session.dryRun && named === undefined;
-  const name = isFirst ? await createUser(session, access, { label: 'Name of the first user' }) : named;
-  return chosenUser(session, access, name ?? (users.length === 1 ? users[0]?.id : undefined));
+  const name = isFirst ? await createUser(access, { label: 'Name of the first user' }) : named;
+  return chosenUser(access, name ?? (users.length === 1 ? users[0]?.id : undefined));
 }

@@ -3,13 +3,13 @@ import { checkPolicy, deniesAll, locateComplaint, policyTemplate } from '../../c
 import type { PolicyFinding } from '../../config-files/headscale-policy/text.ts';
 import { Fault } from '../../faults/fault.ts';
 import { editedText } from '../../flows/edited-text.ts';
-import type { FlowInput, FlowOutcome } from '../../flows/flow.ts';
+import type { FlowOutcome } from '../../flows/flow.ts';
 import { jsonTime } from '../../flows/list-table.ts';
 import { unlessCancelled } from '../../flows/prompt-cancelled.ts';
-import type { Review, Session } from '../../session/session.ts';
+import type { Review } from '../../session/session.ts';
 import { diffLines } from '../../stack/plan/plan-text.ts';
 import { countText } from '../../text/quantities.ts';
-import { actOn, type MeshAccess, onMesh } from './mesh-session.ts';
+import { actOn, type FlowMesh, type MeshAccess, onMesh } from './mesh-session.ts';
 import { ownConnectionOf, settingOf } from './mesh-target.ts';
 
 const name = 'policy.hujson';
@@ -23,7 +23,7 @@ interface PolicyJudgement {
 }
 
 /** Checks a policy before it is set: first here, then on the server if its version has a check. */
-async function judge(session: Session, { client }: MeshAccess, text: string): Promise<PolicyJudgement> {
+async function judge({ session, client }: MeshAccess, text: string): Promise<PolicyJudgement> {
   const users = await client.users(session.signal);
   const own = checkPolicy(text, { minor: client.version.minor, users });
   const said = await client.checkPolicy(text, session.signal);
@@ -37,7 +37,8 @@ async function judge(session: Session, { client }: MeshAccess, text: string): Pr
   return { findings: isKnown ? [...own, ...theirs] : [...theirs, ...own], server: 'refuses it' };
 }
 
-export const meshPolicy = onMesh(async (access, session) => {
+export const meshPolicy = onMesh(async (access) => {
+  const { session } = access;
   const policy = await access.client.policy(session.signal);
   if (!policy) {
     return {
@@ -45,7 +46,7 @@ export const meshPolicy = onMesh(async (access, session) => {
       data: { policy: null, updatedAt: null, findings: [] },
     };
   }
-  const { findings } = await judge(session, access, policy.text);
+  const { findings } = await judge(access, policy.text);
   session.show({ kind: 'text', text: policy.text });
   // Not a table: findings are sentences, and none of them may be truncated.
   for (const [at, { line, column, level, message }] of findings.entries())
@@ -61,25 +62,25 @@ export const meshPolicy = onMesh(async (access, session) => {
   return { message: `Current policy: ${said}.`, data: { policy: policy.text, updatedAt: jsonTime(policy.updatedMs), findings } };
 });
 
-export const meshEditPolicy = onMesh(async (access, session, input) => {
+export const meshEditPolicy = onMesh(async (access) => {
+  const { session, client } = access;
   await throwIfFile(access);
-  const before = await access.client.policy(session.signal);
+  const before = await client.policy(session.signal);
   const left = { message: 'The policy was not changed.', remedy: 'To list the runs that you can resume: quarterdeck run' };
-  return unlessCancelled(session, left, () => rounds(session, input, access, before?.text));
+  return unlessCancelled(session, left, () => rounds(access, before?.text));
 });
 
 async function throwIfFile({ target }: MeshAccess): Promise<void> {
   if ((await settingOf(target, 'HEADSCALE_POLICY_MODE', ['policy', 'mode'])) !== 'file') return;
   const file = (await settingOf(target, 'HEADSCALE_POLICY_PATH', ['policy', 'path'])) ?? '';
-  throw new Fault(
-    'refused.policyFile',
-    `The policy of ${target.component.id} is in a file${file === '' ? '' : ` (${file} in the container)`}, because its configuration sets policy.mode to file.`,
-    'Edit the file and restart the server, or set policy.mode to database in the configuration of the server to edit the policy here.',
-  );
+  const message = `The policy of ${target.component.id} is in a file${file === '' ? '' : ` (${file} in the container)`}, because its configuration sets policy.mode to file.`;
+  const remedy =
+    'Edit the file and restart the server, or set policy.mode to database in the configuration of the server to edit the policy here.';
+  throw new Fault('refused.policyFile', message, remedy);
 }
 
-async function rounds(session: Session, input: FlowInput, access: MeshAccess, before: string | undefined): Promise<FlowOutcome> {
-  const { client, target } = access;
+async function rounds(access: FlowMesh, before: string | undefined): Promise<FlowOutcome> {
+  const { session, input, client, target } = access;
   const draft = session.noted(draftStep).at(-1);
   if (draft !== undefined && draft === before && !input.stdin)
     return { message: 'The policy is in effect, verified by reading it back.', data: { changed: true } };
@@ -88,15 +89,14 @@ async function rounds(session: Session, input: FlowInput, access: MeshAccess, be
     text = input.stdin ? piped(input.stdin) : await editedText(session, name, text, 'policy');
     if (text !== draft) await session.note(draftStep, text);
     if (text === before) return { message: 'The policy was not changed, because the new text is the same.', data: { changed: false } };
-    const judgement = await judge(session, access, text);
+    const judgement = await judge(access, text);
     const warnings = await connectionFindings(access, text);
-    const review = reviewOf({ before, text, judgement, warnings, isPiped: input.stdin !== undefined });
+    const review = reviewOf(before, text, judgement, warnings, input.stdin !== undefined);
     const choice = await session.review({ id: `policy-${round}`, ...review });
     if (session.dryRun) return { message: 'Dry run: the policy was not changed.', data: { changed: false, findings: judgement.findings } };
     if (choice === 'edit') continue;
     if (choice !== 'set') throw new Fault('interrupted.cancelled', 'The policy was not changed.', 'Run the command again.');
-    await actOn(session, access, {
-      id: 'set-policy',
+    await actOn(access, 'set-policy', {
       right: 'operate',
       request: `PUT /api/v1/policy: ${changeText(before, text)}`,
       done: async () => (await client.policy(session.signal))?.text === text,
@@ -126,7 +126,7 @@ function piped(bytes: Uint8Array): string {
 
 /** Returns the effect of a policy on the operator's own connection, if that goes over the mesh. */
 export async function connectionFindings(access: MeshAccess, text: string): Promise<Review['findings']> {
-  const connection = await ownConnectionOf(access.target, await access.client.nodes(access.target.signal));
+  const connection = await ownConnectionOf(access.target, await access.client.nodes(access.session.signal));
   if (!connection) return [];
   const own = `Your own connection goes over the mesh (${connection.node.name})`;
   const finding = { id: 'way-0', advice: 'If you lose your connection, you cannot fix the policy.' };
@@ -140,15 +140,7 @@ export async function connectionFindings(access: MeshAccess, text: string): Prom
   ];
 }
 
-interface Reviewed {
-  before: string | undefined;
-  text: string;
-  judgement: PolicyJudgement;
-  warnings: Review['findings'];
-  isPiped: boolean;
-}
-
-function reviewOf({ before, text, judgement, warnings, isPiped }: Reviewed): Omit<Review, 'id'> {
+function reviewOf(before: string | undefined, text: string, judgement: PolicyJudgement, warnings: Review['findings'], isPiped: boolean) {
   const findings = [...judgement.findings.map(findingOf), ...warnings];
   const mistakes = findings.filter(({ level }) => level === 'blocking').length;
   const unasked = { text: 'This server checks the policy only when it is set.' };

@@ -36,8 +36,13 @@ async function open(minor: number) {
   const approve = async (name: string, value?: string) => {
     const flow = {
       ...flowOf('mesh-node'),
-      run: async (session: Parameters<typeof routeNode>[0]['session']) => ({
-        message: await routeNode({ session, access, node: await node(name), time: 1, value }),
+      run: async (session: MeshAccess['session']) => ({
+        message: await routeNode({
+          access: { ...access, session, target: { ...access.target, session } },
+          node: await node(name),
+          time: 1,
+          value,
+        }),
       }),
     };
     const { message } = await fixture.run(flow, component);

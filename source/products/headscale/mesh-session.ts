@@ -1,5 +1,6 @@
 import { Fault } from '../../faults/fault.ts';
 import { unlessCode } from '../../faults/unless-fault.ts';
+import { askChoice } from '../../flows/ask-choice.ts';
 import type { FlowContext, FlowInput, Procedure } from '../../flows/flow.ts';
 import type { SecretName } from '../../secrets/secrets.ts';
 import { parseDuration } from '../../session/answer-checks.ts';
@@ -22,26 +23,28 @@ const soonMs = 14 * dayMs;
 
 export type MeshAccess = NonNullable<Awaited<ReturnType<typeof enterWith>>>;
 
-/** Runs an action on the control server. */
-export function actOn<T>(session: Session, { target }: Pick<MeshAccess, 'target'>, act: Omit<Act<T>, 'target'>): Promise<T | undefined> {
-  return session.act({ ...act, target: { host: target.component.host, component: target.component.id } });
+/** The control server of a flow, with the session that works on it. */
+export type FlowMesh = MeshAccess & { input: FlowInput; context: FlowContext };
+
+export function actOn<T>({ target }: Pick<MeshAccess, 'target'>, id: string, act: Omit<Act<T>, 'id' | 'target'>): Promise<T | undefined> {
+  const { session, component } = target;
+  return session.act({ ...act, id, target: { host: component.host, component: component.id } });
 }
 
 /** Expires an API key that is not needed any more. `why` ends the request that is shown. */
 export async function dropApiKey(
-  session: Session,
   access: MeshAccess,
   key: MeshApiKey,
-  { why, ...act }: Pick<Act<void>, 'id' | 'done'> & { why: string },
-): Promise<void> {
+  { id, why, ...act }: Pick<Act<void>, 'id' | 'done'> & { why: string },
+) {
   const request = `POST /api/v1/apikey/expire: ${key.prefix}, ${why}`;
-  await actOn(session, access, { ...act, right: 'operate', request, run: (grant) => access.client.expireApiKey(grant, key) });
+  await actOn(access, id, { ...act, right: 'operate', request, run: (grant) => access.client.expireApiKey(grant, key) });
 }
 
 /** Expires API keys that were never delivered: an interrupted run created them and could not show or store them. */
-export async function revokeApiKeys(session: Session, access: MeshAccess, keys: readonly MeshApiKey[]): Promise<void> {
+export async function revokeApiKeys(access: MeshAccess, keys: readonly MeshApiKey[]): Promise<void> {
   const why = 'created by an interrupted run';
-  for (const key of keys) await dropApiKey(session, access, key, { id: `take-back-${key.id}`, why });
+  for (const key of keys) await dropApiKey(access, key, { id: `take-back-${key.id}`, why });
 }
 
 type MeshEntrance = Awaited<ReturnType<typeof entranceOf>>;
@@ -61,12 +64,12 @@ export async function entranceOf(session: Session, input: FlowInput, context: Fl
 export async function enterWith(target: MeshTarget, key: string, signal: AbortSignal) {
   const client = new Headscale(new HeadscaleApi(target.endpoint, key), target.version);
   const keys = await unlessCode(client.apiKeys(signal), ['refused.apiKey'], undefined);
-  return keys && { target, client, ownKey: keys.find(({ prefix }) => isListedAs(key, prefix)) };
+  return keys && { session: target.session, target, client, ownKey: keys.find(({ prefix }) => isListedAs(key, prefix)) };
 }
 
 /** Creates a flow on the control server. If the console has no valid key, an attended session first prompts for one. Throws `refused.apiKey`. */
-export function onMesh(run: (access: MeshAccess, ...args: Parameters<Procedure>) => ReturnType<Procedure>): Procedure {
-  return async (session, input, context) => run(await meshOf(session, input, context), session, input, context);
+export function onMesh(run: (access: FlowMesh) => ReturnType<Procedure>): Procedure {
+  return async (session, input, context) => run({ ...(await meshOf(session, input, context)), input, context });
 }
 
 async function meshOf(session: Session, input: FlowInput, context: FlowContext): Promise<MeshAccess> {
@@ -82,29 +85,29 @@ async function meshOf(session: Session, input: FlowInput, context: FlowContext):
     return access;
   }
   if (!session.attended || session.readOnly || session.dryRun) throw noAccess(entrance);
-  const chosen = await session.ask.choice({
+  const chosen = await askChoice(session, {
     id: 'access',
     label:
       entrance.kept === undefined ? `This console has no API key for ${id} yet` : `${id} no longer accepts the API key of this console`,
     help: `An API key allows any query and change. A new key is created in the container: headscale apikeys create --expiration ${usualKeyDays}d`,
-    choices: [
-      { value: 'make', label: 'Create an API key', detail: `valid for ${usualKeyDays} days, saved to the secret store` },
-      { value: 'give', label: 'Enter an existing API key' },
-    ],
+    choices: {
+      make: ['Create an API key', `valid for ${usualKeyDays} days, saved to the secret store`],
+      give: 'Enter an existing API key',
+    },
     initial: 'make',
   });
-  return chosen === 'give' ? promptApiKey(session, entrance) : createAccess(session, entrance, `${usualKeyDays}d`);
+  return chosen === 'give' ? promptApiKey(entrance) : createAccess(entrance, `${usualKeyDays}d`);
 }
 
 /** Creates a key with the server's own command, which requires no key. `expiration` is in the format of the command. */
-export async function createAccess(session: Session, entrance: MeshEntrance, expiration: string): Promise<MeshAccess> {
+export async function createAccess(entrance: MeshEntrance, expiration: string): Promise<MeshAccess> {
   const { target, vault, name } = entrance;
+  const { session } = target;
   const argv = ['headscale', 'apikeys', 'create', '--expiration', expiration, '-o', 'json'];
   const begun = session.noted('making').map((text) => parseJson(text) as Making);
   const known = await listedByCommand(target);
   if (known) await session.note('making', JSON.stringify({ atMs: Date.now(), known } satisfies Making));
-  const access = await actOn(session, entrance, {
-    id: 'make-api-key',
+  const access = await actOn(entrance, 'make-api-key', {
     right: 'operate',
     request: `run in ${target.container.name}: ${argv.join(' ')}; store the key in ${vault.where}`,
     run: async (grant) => {
@@ -122,14 +125,14 @@ export async function createAccess(session: Session, entrance: MeshEntrance, exp
     },
   });
   if (!access) throw noAccess({ target });
-  if (begun.length > 0) await takeBack(session, access, begun, expiration);
+  if (begun.length > 0) await takeBack(access, begun, expiration);
   return access;
 }
 
 type Making = { atMs: number; known: readonly string[] };
 
 /** Lists the ids of all API keys with the server's own command, which requires no key. */
-async function listedByCommand({ engine, container, signal }: MeshTarget): Promise<readonly string[] | undefined> {
+async function listedByCommand({ session: { signal }, engine, container }: MeshTarget): Promise<readonly string[] | undefined> {
   const { exitCode, stdout } = await engine.execReading(container.id, ['headscale', 'apikeys', 'list', '-o', 'json'], { signal });
   const json = exitCode === 0 ? parsedJson(new TextDecoder().decode(stdout)) : undefined;
   if (json === undefined) return undefined;
@@ -138,8 +141,8 @@ async function listedByCommand({ engine, container, signal }: MeshTarget): Promi
 }
 
 /** Expires keys that an interrupted run created and could not store, identified by their creation time and lifetime. */
-async function takeBack(session: Session, access: MeshAccess, begun: readonly Making[], expiration: string): Promise<void> {
-  const { client, ownKey } = access;
+async function takeBack(access: MeshAccess, begun: readonly Making[], expiration: string): Promise<void> {
+  const { session, client, ownKey } = access;
   const spanMs = (parseDuration(expiration) ?? 0) * 1000;
   const lost = (await client.apiKeys(session.signal)).filter(
     ({ id, createdMs, expiryMs }) =>
@@ -149,26 +152,21 @@ async function takeBack(session: Session, access: MeshAccess, begun: readonly Ma
       Math.abs(expiryMs - createdMs - spanMs) < 5000 &&
       begun.some(({ atMs, known }) => !known.includes(id) && Math.abs(createdMs - atMs) < actLimitMs),
   );
-  await revokeApiKeys(session, access, lost);
+  await revokeApiKeys(access, lost);
 }
 
-export async function promptApiKey(session: Session, entrance: MeshEntrance): Promise<MeshAccess> {
+export async function promptApiKey(entrance: MeshEntrance): Promise<MeshAccess> {
   const { target, vault, name } = entrance;
-  const key = (
-    await session.ask.secret({
-      id: 'api-key',
-      label: `API key of ${target.component.id}`,
-      help: 'Tested with GET /api/v1/apikey, and saved to the secret store if the server accepts it.',
-      check: apiKeyProblem,
-    })
-  ).trim();
+  const { session } = target;
+  const help = 'Tested with GET /api/v1/apikey, and saved to the secret store if the server accepts it.';
+  const question = { id: 'api-key', label: `API key of ${target.component.id}`, help, check: apiKeyProblem };
+  const key = (await session.ask.secret(question)).trim();
   const access = await enterWith(target, key, session.signal);
   if (!access) {
     const message = `${target.component.id} rejects this API key. Nothing was stored.`;
     throw new Fault('refused.apiKey', message, `Create an API key instead: quarterdeck mesh access ${target.component.id}`);
   }
-  await actOn(session, entrance, {
-    id: 'keep-api-key',
+  await actOn(entrance, 'keep-api-key', {
     right: 'operate',
     request: `store the API key of ${target.component.id} in ${vault.where}`,
     run: (grant) => vault.write(grant, name, key, 'given'),

@@ -24,7 +24,7 @@ export async function meshTargetOf(session: Session, input: FlowInput, context: 
   const container = runningContainer(found);
   const { endpoint, version } = await greet({ ...httpEndpointOf(target, api.port ?? ''), tls: false }, session.signal);
   const reported = version ?? (session.readOnly ? undefined : await versionByCommand(engine, container.id, session.signal));
-  return { component, host, engine, container, endpoint, version: meshVersionOf(reported), signal: session.signal };
+  return { session, component, host, engine, container, endpoint, version: meshVersionOf(reported) };
 }
 
 /** Returns the version by the server's own command: before 0.26 the API does not report it. */
@@ -36,12 +36,7 @@ async function versionByCommand(engine: Engine, container: string, signal: Abort
   return json === undefined ? /v?\d+\.\d+\.\d+\S*/.exec(text)?.[0] : textOf(objectOf(json)?.['version'] ?? json) || undefined;
 }
 
-/** Reads a setting of the server: from its environment first, then from its configuration file. */
-export async function settingOf(
-  { engine, container, signal }: MeshTarget,
-  variable: string,
-  path: readonly string[],
-): Promise<string | undefined> {
+export async function settingOf({ session: { signal }, engine, container }: MeshTarget, variable: string, path: readonly string[]) {
   const given = container.env.find(([name]) => name === variable)?.[1];
   if (given) return cleanLine(given);
   const file = await engine.readFile(container.id, configPath, { signal, limitBytes: configLimitBytes });
@@ -56,12 +51,9 @@ export async function loginServerOf(target: MeshTarget): Promise<string | undefi
 }
 
 /** Returns the node that the operator's connection to the host goes through: removing it locks the operator out. */
-export async function ownConnectionOf(
-  { host, signal }: MeshTarget,
-  nodes: readonly MeshNode[],
-): Promise<{ node: MeshNode; address: string } | undefined> {
+export async function ownConnectionOf({ session, host }: MeshTarget, nodes: readonly MeshNode[]) {
   if (!host.link) return undefined;
-  const [from = '', , to = ''] = ((await host.facts(signal)).env['SSH_CONNECTION'] ?? '').split(' ');
+  const [from = '', , to = ''] = ((await host.facts(session.signal)).env['SSH_CONNECTION'] ?? '').split(' ');
   const own = [from, to].filter(ipaddr.isValid).map((each) => ipaddr.process(each).toString());
   for (const node of nodes) {
     const address = node.addresses.find((each) => ipaddr.isValid(each) && own.includes(ipaddr.process(each).toString()));

@@ -1,5 +1,6 @@
 import { namesUser } from '../../config-files/headscale-policy/policy.ts';
 import { Fault } from '../../faults/fault.ts';
+import { askChoice } from '../../flows/ask-choice.ts';
 import { unlessCancelled } from '../../flows/prompt-cancelled.ts';
 import type { Session } from '../../session/session.ts';
 import { cleanLine } from '../../text/clean.ts';
@@ -9,41 +10,37 @@ import type { MeshUser } from './client/headscale-records.ts';
 import { actOn, type MeshAccess, onMesh } from './mesh-session.ts';
 import { isPast, itemNamed, keyOf, unknownAction, wordsOf } from './mesh-words.ts';
 
-const actions = [
-  { value: 'create', label: 'Create a user' },
-  { value: 'rename', label: 'Rename a user' },
-  { value: 'delete', label: 'Delete a user', detail: 'only a user without nodes' },
-] as const;
+const actions = { create: 'Create a user', rename: 'Rename a user', delete: ['Delete a user', 'only a user without nodes'] } as const;
 
-export const meshUser = onMesh((access, session, input) => {
-  const [written, name, newName] = wordsOf(input);
+export const meshUser = onMesh((access) => {
+  const { session } = access;
+  const [given, name, newName] = wordsOf(access.input);
   const outcome = (done: string, message: string, data: object) => ({
     message: session.dryRun ? `Dry run: no user was ${done}.` : message,
     data,
   });
   return unlessCancelled(session, 'No user was changed.', async () => {
-    const action = written ?? (await session.ask.choice({ id: 'action', label: 'Action', choices: actions }));
-    const known: readonly string[] = actions.map(({ value }) => value);
-    if (!known.includes(action)) throw unknownAction(action, 'a user', known);
+    const unknown = (written: string) => unknownAction(written, 'a user', Object.keys(actions));
+    const action = await askChoice(session, { id: 'action', label: 'Action', choices: actions }, { given, unknown });
     if (action === 'create') {
-      const made = await createUser(session, access, name === undefined ? {} : { name });
+      const made = await createUser(access, name === undefined ? {} : { name });
       const message = `Created user ${made}. To create a key for the nodes of this user: quarterdeck key ${access.target.component.id}`;
       return outcome('created', message, { user: made });
     }
     // The user may have been renamed or deleted meanwhile: a resumed run continues with the same user.
     const begun = session.noted('user').at(-1);
-    const user = begun === undefined ? await chosenUser(session, access, name) : (parseJson(begun) as MeshUser);
+    const user = begun === undefined ? await chosenUser(access, name) : (parseJson(begun) as MeshUser);
     if (begun === undefined) await session.note('user', JSON.stringify(user));
     if (action === 'rename') {
-      const wanted = await renameUser(session, access, user, newName);
+      const wanted = await renameUser(access, user, newName);
       return outcome('renamed', `Renamed ${user.name} to ${wanted}.`, { user: wanted, before: user.name });
     }
-    await deleteUser(session, access, user);
+    await deleteUser(access, user);
     return outcome('deleted', `Deleted user ${user.name}.`, { user: user.name });
   });
 });
 
-export async function chosenUser(session: Session, { client, target }: MeshAccess, written: string | undefined): Promise<MeshUser> {
+export async function chosenUser({ session, client, target }: MeshAccess, written: string | undefined): Promise<MeshUser> {
   const users = await client.users(session.signal);
   const choices = users.map((user) => ({
     value: keyOf(users, user),
@@ -78,17 +75,12 @@ async function userName(
   return wanted;
 }
 
-export async function createUser(
-  session: Session,
-  access: MeshAccess,
-  { name, label = 'User name' }: { name?: string; label?: string },
-): Promise<string> {
-  const { client } = access;
+export async function createUser(access: MeshAccess, { name, label = 'User name' }: { name?: string; label?: string }): Promise<string> {
+  const { session, client } = access;
   const users = await client.users(session.signal);
   const isDone = (wanted: string) => users.some((user) => user.name === wanted);
   const wanted = await userName(session, { id: 'new-user', label }, { name, users, isDone });
-  await actOn(session, access, {
-    id: 'create-user',
+  await actOn(access, 'create-user', {
     right: 'operate',
     request: `POST /api/v1/user: ${wanted}`,
     done: async () => (await client.users(session.signal)).some((user) => user.name === wanted),
@@ -98,25 +90,21 @@ export async function createUser(
 }
 
 /** Throws `refused.policyNames` if the policy would become invalid: the control server would not start again. */
-async function throwIfNamed(session: Session, { client, target }: MeshAccess, user: MeshUser, what: string): Promise<void> {
+async function throwIfNamed({ session, client, target }: MeshAccess, user: MeshUser, what: string): Promise<void> {
   const policy = await client.policy(session.signal);
   if (!policy || !namesUser(policy.text, user)) return;
-  throw new Fault(
-    'refused.policyNames',
-    `The policy refers to ${user.name}. If the user is ${what}, the policy becomes invalid, and the control server might not start again.`,
-    `Change the policy first: quarterdeck mesh edit-policy ${target.component.id}`,
-  );
+  const message = `The policy refers to ${user.name}. If the user is ${what}, the policy becomes invalid, and the control server might not start again.`;
+  throw new Fault('refused.policyNames', message, `Change the policy first: quarterdeck mesh edit-policy ${target.component.id}`);
 }
 
-async function renameUser(session: Session, access: MeshAccess, user: MeshUser, name: string | undefined): Promise<string> {
-  const { client } = access;
-  await throwIfNamed(session, access, user, 'renamed');
+async function renameUser(access: MeshAccess, user: MeshUser, name: string | undefined): Promise<string> {
+  const { session, client } = access;
+  await throwIfNamed(access, user, 'renamed');
   const users = await client.users(session.signal);
   const isIn = (list: readonly MeshUser[], wanted: string) => list.some((one) => one.id === user.id && one.name === wanted);
   const question = { id: 'new-name', label: `New name of ${user.name}`, initial: user.name };
   const wanted = await userName(session, question, { name, users, isDone: (text) => isIn(users, text) });
-  await actOn(session, access, {
-    id: 'rename-user',
+  await actOn(access, 'rename-user', {
     right: 'operate',
     request: `POST /api/v1/user/${user.id}/rename/${wanted}`,
     done: async () => isIn(await client.users(session.signal), wanted),
@@ -125,18 +113,17 @@ async function renameUser(session: Session, access: MeshAccess, user: MeshUser, 
   return wanted;
 }
 
-async function deleteUser(session: Session, access: MeshAccess, user: MeshUser): Promise<void> {
-  const { client, target } = access;
+async function deleteUser(access: MeshAccess, user: MeshUser): Promise<void> {
+  const { session, client, target } = access;
   const [nodes, keys] = [await client.nodes(session.signal), await client.keys(session.signal)];
   const theirs = nodes.filter(({ owner }) => owner === user.name);
   if (theirs.length > 0) {
     const message = `${user.name} still has ${countText(theirs.length, 'node')}: ${theirs.map(({ name }) => name).join(', ')}.`;
     throw new Fault('refused.hasNodes', message, `Delete these nodes first: quarterdeck mesh node ${target.component.id}`);
   }
-  await throwIfNamed(session, access, user, 'deleted');
+  await throwIfNamed(access, user, 'deleted');
   const open = keys.filter(({ owner, expiryMs }) => owner === user.name && !isPast(expiryMs, Date.now()));
-  await actOn(session, access, {
-    id: 'delete-user',
+  await actOn(access, 'delete-user', {
     right: 'destroy',
     title: `Delete the user ${user.name}`,
     request: `DELETE /api/v1/user/${user.id}`,

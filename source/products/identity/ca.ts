@@ -159,11 +159,8 @@ export const caInspect: Procedure = async (session, input, context) => {
   };
   const shown = commonName(certificate.subject) || written;
   if (wrong === '') return { message: `The certificate for ${shown} is valid and was issued by ${id}.`, data };
-  throw new Fault(
-    'failed.certificate',
-    `Clients that trust ${id} reject the certificate for ${shown}: ${wrong}.`,
-    `Issue a new certificate: quarterdeck ca issue ${id}`,
-  );
+  const message = `Clients that trust ${id} reject the certificate for ${shown}: ${wrong}.`;
+  throw new Fault('failed.certificate', message, `Issue a new certificate: quarterdeck ca issue ${id}`);
 };
 
 function askWhich(session: Session, input: FlowInput): Promise<string> {
@@ -198,11 +195,7 @@ async function behind(host: Host, { name, port, shown }: { name: string; port: n
     });
   } catch (thrown) {
     signal.throwIfAborted();
-    throw new Fault(
-      'unreachable.page',
-      `${cleanLine(shown)} presented no certificate: ${cleanLine(messageOf(thrown)).replace(/\.$/, '')}.`,
-      'Check the name and the port, and that the server uses TLS.',
-      { cause: thrown },
-    );
+    const message = `${cleanLine(shown)} presented no certificate: ${cleanLine(messageOf(thrown)).replace(/\.$/, '')}.`;
+    throw new Fault('unreachable.page', message, 'Check the name and the port, and that the server uses TLS.', { cause: thrown });
   }
 }

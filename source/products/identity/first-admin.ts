@@ -1,6 +1,7 @@
 import { Fault } from '../../faults/fault.ts';
 import type { ComponentView } from '../../fleet/model.ts';
 import { setupTasksLeft } from '../../fleet/setup-tasks.ts';
+import { askChoice } from '../../flows/ask-choice.ts';
 import { confirmTask, settledComponent } from '../../flows/components/setup-task.ts';
 import { EngineScope } from '../../flows/engine-scope.ts';
 import type { Procedure } from '../../flows/flow.ts';
@@ -23,19 +24,15 @@ export const firstAdmin: Procedure = async (session, input, context) => {
     remedy: `To resume: quarterdeck first-admin ${id}`,
   };
   const asks = task.by === 'hand' && session.attended;
-  for (const line of guideOf(component, address, { title: asks ? '' : task.title, detail: task.detail }))
-    session.show({ kind: 'text', text: line });
+  for (const line of guideOf(component, address, asks ? '' : task.title, task.detail)) session.show({ kind: 'text', text: line });
   const data = { address, done: false };
   if (task.by === 'observed') return { message: `${stays.message} Quarterdeck detects when the task is done.`, data };
   if (!session.attended) return { message: `${stays.message} When it is done, run: quarterdeck tasks ${id} ${task.id}`, data };
   const chosen = await unlessCancelled(session, stays, () =>
-    session.ask.choice({
+    askChoice(session, {
       id: 'done',
       label: `${task.title.replace(/\.$/, '')}`,
-      choices: [
-        { value: 'yes', label: 'Done' },
-        { value: 'later', label: 'Later', detail: 'the task stays on the list' },
-      ],
+      choices: { yes: 'Done', later: ['Later', 'the task stays on the list'] },
     }),
   );
   if (chosen === 'later') return { message: stays.message, data };
@@ -45,11 +42,7 @@ export const firstAdmin: Procedure = async (session, input, context) => {
 };
 
 /** @param title empty if a prompt already shows it */
-function guideOf(
-  { id, url, speaks }: Pick<ComponentView, 'id' | 'url' | 'speaks'>,
-  address: string,
-  { title, detail }: { title: string; detail: string },
-): string[] {
+function guideOf({ id, url, speaks }: ComponentView, address: string, title: string, detail: string): string[] {
   if (url === undefined) return [title, detail, 'The page is not published. Set a proxy site, or publish a port.'].filter(Boolean);
   const tunnel = `From another machine: quarterdeck tunnel ${id}`;
   const plain = speaks === 'vaultwarden' ? `Vaultwarden works in browsers only over https or on localhost. ${tunnel}` : tunnel;

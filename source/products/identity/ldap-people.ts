@@ -103,7 +103,7 @@ async function openDirectory(session: Session, input: FlowInput, context: FlowCo
     const open = { id, endpoint, directory, base };
     if (session.dryRun) return open;
     const name = dn === admin ? keptName(component, entry) : undefined;
-    const { password, isKept } = await askBindPassword(session, context, { dn, name });
+    const { password, isKept } = await askBindPassword(session, context, dn, name);
     if (await directory.logIn(dn, password)) return open;
     throw new Fault(
       'refused.login',
@@ -124,11 +124,7 @@ function keptName({ host, id }: ComponentView, entry: CatalogEntry): SecretName 
   return isKept ? secretName(host, id, passwordVariable) : undefined;
 }
 
-async function askBindPassword(
-  session: Session,
-  context: FlowContext,
-  { dn, name }: { dn: string; name: SecretName | undefined },
-): Promise<{ password: string; isKept: boolean }> {
+async function askBindPassword(session: Session, context: FlowContext, dn: string, name: SecretName | undefined) {
   const typed = await session.ask.secret({
     id: 'bind-password',
     label: `Password of ${cleanLine(dn)}`,
@@ -141,11 +137,8 @@ async function askBindPassword(
     session.hide(kept);
     return { password: kept, isKept: true };
   }
-  throw new Fault(
-    'usage.answer',
-    `No password is stored for ${cleanLine(dn)}.`,
-    `Enter the password when prompted, or store it: quarterdeck secrets set ${name.split('/').slice(1).join(' ')}`,
-  );
+  const remedy = `Enter the password when prompted, or store it: quarterdeck secrets set ${name.split('/').slice(1).join(' ')}`;
+  throw new Fault('usage.answer', `No password is stored for ${cleanLine(dn)}.`, remedy);
 }
 
 async function askPerson(session: Session, input: FlowInput): Promise<Omit<NewPerson, 'dn'>> {

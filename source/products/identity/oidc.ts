@@ -5,6 +5,7 @@ import type { CatalogEntry } from '../../catalog/catalog.ts';
 import { Fault } from '../../faults/fault.ts';
 import { apiComponentOf } from '../../flows/api-component.ts';
 import { argumentOrPrompt } from '../../flows/argument-or-prompt.ts';
+import { askChoice } from '../../flows/ask-choice.ts';
 import type { FlowInput, Procedure } from '../../flows/flow.ts';
 import { optionOf, wordsUpTo } from '../../flows/flow-options.ts';
 import { unlessCancelled } from '../../flows/prompt-cancelled.ts';
@@ -145,14 +146,11 @@ async function keysOf(
 
 async function trusted(session: Session, named: string | undefined): Promise<string | undefined> {
   if (named === undefined || !named.startsWith('https://') || !session.attended || session.dryRun) return undefined;
-  const chosen = await session.ask.choice({
+  const chosen = await askChoice(session, {
     id: 'fetch',
     label: `Fetch the keys from ${cleanLine(named)}`,
     help: 'The address is from the token itself, which anyone could have created. That server will see the request.',
-    choices: [
-      { value: 'no', label: 'No, do not verify the signature' },
-      { value: 'yes', label: 'Yes, fetch the keys', detail: `GET ${cleanLine(named)}${discoverySuffix}` },
-    ],
+    choices: { no: 'No, do not verify the signature', yes: ['Yes, fetch the keys', `GET ${cleanLine(named)}${discoverySuffix}`] },
     initial: 'no',
   });
   return chosen === 'yes' ? named : undefined;

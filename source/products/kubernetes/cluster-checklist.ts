@@ -11,7 +11,6 @@ import type { NodeExecs } from './node-exec.ts';
 /** `lookMs` is the interval between two checks of a node that restarts, `backMs` its time limit. Tests use shorter ones. */
 export const checklistPace = { drain: drainPace, lookMs: 2_000, backMs: 600_000 };
 
-/** A checklist run for the upgrade of one cluster. */
 export interface ClusterChecklist {
   session: Session;
   input: FlowInput;
@@ -79,7 +78,6 @@ function minorsAfter(lowest: number, target: Release): number[] {
 export const lowestMinor = ({ nodes }: ClusterFacts, target: Release): number =>
   Math.min(target.minor, ...nodes.map(({ kubelet }) => kubelet.minor));
 
-/** Returns the minors that nodes are upgraded to in between. */
 export const minorsBetween = (facts: ClusterFacts, target: Release): number[] => minorsAfter(lowestMinor(facts, target), target);
 
 function isNewerBuild(now: Release, target: Release): boolean {

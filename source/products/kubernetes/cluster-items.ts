@@ -38,7 +38,6 @@ const kubectlLimitMs = 10_000;
 type Look = () => Promise<CheckResult> | CheckResult;
 type Item = readonly [id: string, section: string, title: string, look: Look];
 
-/** Returns all checks before the upgrade, in the order of the checklist. */
 async function itemsOf(checklist: ClusterChecklist): Promise<readonly Item[]> {
   const { api, facts, target, session, nodeExecs } = checklist;
   const { signal } = session;
@@ -53,10 +52,8 @@ async function itemsOf(checklist: ClusterChecklist): Promise<readonly Item[]> {
   const certificates: Look = () => {
     if (distribution.kind !== 'kubeadm') return skipped(ownCertificates(distribution));
     if (nodeExec) return checkCertificates(nodeExec, signal);
-    return warning(
-      `Not checked: ${first ? `${first.name}: ${nodeExecs.why(first)}` : 'no control-plane node is visible'}`,
-      'Run on a control-plane node: kubeadm certs check-expiration',
-    );
+    const advice = 'Run on a control-plane node: kubeadm certs check-expiration';
+    return warning(`Not checked: ${first ? `${first.name}: ${nodeExecs.why(first)}` : 'no control-plane node is visible'}`, advice);
   };
   const readPods: Look = () =>
     checkPods(api, signal, (count) => session.progress({ id: 'pods', label: `${countText(count, 'pod')} read` }));
@@ -120,10 +117,8 @@ async function checkUse({ api, target, session }: ClusterChecklist, checked: () 
 }
 
 function withoutRelease(minors: readonly number[]): CheckResult {
-  return warning(
-    `nodes are upgraded through ${namesText(minors.map((minor) => `1.${minor}`))}, but no exact version is known`,
-    `Pass a version for each: ${viaText(minors)}`,
-  );
+  const advice = `Pass a version for each: ${viaText(minors)}`;
+  return warning(`nodes are upgraded through ${namesText(minors.map((minor) => `1.${minor}`))}, but no exact version is known`, advice);
 }
 
 async function lookAtKubectl({ flowContext, input, session, facts, target }: ClusterChecklist): Promise<CheckResult> {
@@ -163,11 +158,8 @@ function addons({ facts, target }: ClusterChecklist): CheckResult {
     ...new Set(facts.nodes.map(({ runtime }) => `container runtime  ${runtime}`)),
   ];
   if (facts.addons.length === 0) return warning(facts.unseen ?? 'none found in kube-system', undefined, evidence);
-  return warning(
-    `${countText(facts.addons.length, 'add-on')}: ${facts.addons.map(({ name }) => name).join(', ')}`,
-    `The compatibility of the add-ons with 1.${target.minor} is unknown. Read their release notes (network, storage, ingress, certificates).`,
-    evidence,
-  );
+  const advice = `The compatibility of the add-ons with 1.${target.minor} is unknown. Read their release notes (network, storage, ingress, certificates).`;
+  return warning(`${countText(facts.addons.length, 'add-on')}: ${facts.addons.map(({ name }) => name).join(', ')}`, advice, evidence);
 }
 
 async function dryRunResult({ api, session, facts }: ClusterChecklist, node: string): Promise<CheckResult> {

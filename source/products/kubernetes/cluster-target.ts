@@ -1,4 +1,5 @@
 import { Fault } from '../../faults/fault.ts';
+import { askChoice } from '../../flows/ask-choice.ts';
 import type { FlowContext, FlowInput } from '../../flows/flow.ts';
 import { optionOf } from '../../flows/flow-options.ts';
 import { refuseTypedPath } from '../../flows/named-file.ts';
@@ -43,21 +44,16 @@ export async function openCluster(session: Session, input: FlowInput, flowContex
 /** Prompts before the plugin runs: a kubeconfig may name any program. It runs as written, on the host of the file, and is shown first. */
 async function askPlugin(session: Session, { engineName }: FlowInput, flowContext: FlowContext, login: ClusterLogin) {
   const command = (login.exec?.argv ?? []).map(cleanLine).join(' ');
-  if (session.dryRun)
-    throw new Fault(
-      'refused.plugin',
-      `Context ${cleanLine(login.context)} uses a credential plugin (${command}), which is not run in a dry run.`,
-      'Use a context with a token or a certificate for the dry run.',
-    );
+  if (session.dryRun) {
+    const message = `Context ${cleanLine(login.context)} uses a credential plugin (${command}), which is not run in a dry run.`;
+    throw new Fault('refused.plugin', message, 'Use a context with a token or a certificate for the dry run.');
+  }
   if (session.attended) {
-    const answer = await session.ask.choice({
+    const answer = await askChoice(session, {
       id: 'plugin',
       label: `Run the credential plugin of context ${login.context}`,
       help: `Runs: ${command}`,
-      choices: [
-        { value: 'run', label: 'Run', detail: 'as set in the kubeconfig' },
-        { value: 'leave', label: 'Cancel' },
-      ],
+      choices: { run: ['Run', 'as set in the kubeconfig'], leave: 'Cancel' },
       initial: 'run',
     });
     if (answer === 'leave') throw new Fault('interrupted.cancelled', 'The credential plugin was not run.', 'Use another context.');

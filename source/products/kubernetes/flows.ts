@@ -1,12 +1,10 @@
-import { lazyFlows, resumable } from '../../flows/flow.ts';
+import { lazyFlows, resumableFlow } from '../../flows/flow.ts';
 
 export const kubernetesFlows = lazyFlows({ about: 'host', offline: true }, [
-  {
-    verb: 'upgrade',
+  resumableFlow('operate', 'upgrade', {
     title: 'Upgrade a cluster or component step by step',
     summary:
       'Guides you through the upgrade of a Kubernetes cluster or a component, with a checklist of the current state, blocking problems, and each step. Blocking items can be skipped with a reason. Progress is saved and can be resumed.',
-    ...resumable('operate'),
     usage: '[CONTEXT|COMPONENT]',
     wordsFor: ({ id }) => [[id]],
     flags: {
@@ -21,5 +19,5 @@ export const kubernetesFlows = lazyFlows({ about: 'host', offline: true }, [
       'no-backup': { meaning: 'upgrade a component without creating a backup first' },
     },
     load: async () => (await import('./upgrade-cluster.ts')).upgrade,
-  },
+  }),
 ]);

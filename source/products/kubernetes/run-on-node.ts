@@ -1,5 +1,6 @@
 import { Fault } from '../../faults/fault.ts';
 import { pauseFor } from '../../faults/waits.ts';
+import { askChoice } from '../../flows/ask-choice.ts';
 import { cleanLine } from '../../text/clean.ts';
 import type { ClusterNode } from './client/cluster-facts.ts';
 import { logLocation } from './client/distribution.ts';
@@ -58,14 +59,11 @@ async function runByHand(checklist: ClusterChecklist, node: ClusterNode, { what,
   const heading = `Run manually ${target} (${why}):`;
   session.show({ kind: 'text', text: commandList(heading, commands) });
   if (session.dryRun) return;
-  const answer = await session.ask.choice({
+  const answer = await askChoice(session, {
     id: `ran ${what}`,
     label: `Confirm that the commands were run${kind === 'talos' || managed ? '' : ` on ${node.name}`}`,
     help: commandText(commands),
-    choices: [
-      { value: 'done', label: 'Done, continue', detail: 'the result is checked' },
-      { value: 'leave', label: 'Pause' },
-    ],
+    choices: { done: ['Done, continue', 'the result is checked'], leave: 'Pause' },
     initial: 'done',
     fresh: true,
   });
@@ -93,12 +91,10 @@ export async function untilSeen(
       });
       if (waiting === undefined) return;
       session.progress({ id: 'wait', label: `${label}: ${waiting}` });
-      if (performance.now() > endMs)
-        throw new Fault(
-          'failed.node',
-          `${label}: ${waiting} (waited ${Math.round(pace.backMs / 60_000)} minutes).`,
-          `Check the log (${logLocation(checklist.facts.distribution, controlPlane)}), then resume.`,
-        );
+      if (performance.now() > endMs) {
+        const remedy = `Check the log (${logLocation(checklist.facts.distribution, controlPlane)}), then resume.`;
+        throw new Fault('failed.node', `${label}: ${waiting} (waited ${Math.round(pace.backMs / 60_000)} minutes).`, remedy);
+      }
       await pauseFor(pace.lookMs, session.signal);
     }
   } finally {

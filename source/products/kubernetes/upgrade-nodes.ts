@@ -97,11 +97,9 @@ function throwIfAhead({ session }: ClusterChecklist, facts: ClusterFacts, name: 
   const oldest = oldestApiServer(facts);
   if (oldest.minor >= goal.minor) return;
   const pending = [...facts.planes].flatMap(([plane, { minor }]) => (minor < goal.minor ? [plane] : []));
-  throw new Fault(
-    'refused.controlPlane',
-    `The control plane${pending.length > 0 ? ` on ${namesText(pending)}` : ''} still runs ${oldest.text}, so ${name} cannot be upgraded to ${goal.text} yet.`,
-    'Upgrade the control plane first (manually, if you skipped that step). A kubelet must not be newer than any API server.',
-  );
+  const message = `The control plane${pending.length > 0 ? ` on ${namesText(pending)}` : ''} still runs ${oldest.text}, so ${name} cannot be upgraded to ${goal.text} yet.`;
+  const remedy = 'Upgrade the control plane first (manually, if you skipped that step). A kubelet must not be newer than any API server.';
+  throw new Fault('refused.controlPlane', message, remedy);
 }
 
 /** Throws `refused.oneAtATime` if another node is cordoned (R73): the remaining nodes may not have the capacity for the pods of both. */
@@ -112,11 +110,9 @@ function throwIfAnother(checklist: ClusterChecklist, { nodes }: ClusterFacts, na
     .filter((node) => node.cordoned && node.name !== name && (!known || isCordonedByUs(checklist, node.name)))
     .map((node) => node.name);
   if (others.length === 0) return;
-  throw new Fault(
-    'refused.oneAtATime',
-    `${others.join(' and ')} ${others.length === 1 ? 'is' : 'are'} already cordoned, so ${name} is not drained. Nodes are upgraded one at a time.`,
-    `When ${others.join(' and ')} can run pods again, run: kubectl uncordon ${others.join(' ')}`,
-  );
+  const message = `${others.join(' and ')} ${others.length === 1 ? 'is' : 'are'} already cordoned, so ${name} is not drained. Nodes are upgraded one at a time.`;
+  const remedy = `When ${others.join(' and ')} can run pods again, run: kubectl uncordon ${others.join(' ')}`;
+  throw new Fault('refused.oneAtATime', message, remedy);
 }
 
 /** Returns why a node is not ready yet, or not at the release if one is passed; undefined once it is. */
@@ -180,8 +176,7 @@ export async function upgradeNode(checklist: ClusterChecklist, name: string, onl
   const seen = rounds.length > 0 ? await readCluster(api, session.signal) : undefined;
   if (seen) throwIfAhead(checklist, seen, name, goal);
   if (!isDrained(facts, before)) {
-    // The node is upgraded with its control plane; if it is still older, the same command runs again. A dry run of the control plane
-    // upgrades no node.
+    // Upgraded with its control plane; if it is still older, the same command runs again. A dry run of the control plane upgrades none.
     if (session.dryRun) return;
     await goThrough(checklist, before, rounds);
     return set('ok', `at ${goal.text}, ready`);

@@ -99,11 +99,8 @@ export async function chooseTarget(
   if (found && targetProblem(facts, found.text) === undefined) return found;
   const newest = newestApiServer(facts);
   const first = wanted?.minor === newest.minor ? newest.text : `${cleanLine(typed)}.0`;
-  throw new Fault(
-    'usage.release',
-    `The newest patch release of ${cleanLine(typed)} is unknown.`,
-    `Pass a full version, such as --to ${first.replace(/^v/, '')}. ${newestPatches}`,
-  );
+  const message = `The newest patch release of ${cleanLine(typed)} is unknown.`;
+  throw new Fault('usage.release', message, `Pass a full version, such as --to ${first.replace(/^v/, '')}. ${newestPatches}`);
 }
 
 const whole = (minor: number, patch: number, vendor: string, { major }: Release): Release => ({
@@ -138,12 +135,10 @@ export async function releasesBetween(
     else missing.push(minor);
   }
   if (input.options.check === true) return between;
-  if (missing.length > 0 && !session.attended)
-    throw new Fault(
-      'usage.unanswered',
-      `Nodes are upgraded through ${missing.map((minor) => `1.${minor}`).join(', ')}, but no exact version is known.`,
-      `Pass a version for each: ${viaText(missing)}. ${newestPatches}`,
-    );
+  if (missing.length > 0 && !session.attended) {
+    const message = `Nodes are upgraded through ${missing.map((minor) => `1.${minor}`).join(', ')}, but no exact version is known.`;
+    throw new Fault('usage.unanswered', message, `Pass a version for each: ${viaText(missing)}. ${newestPatches}`);
+  }
   for (const minor of missing) between.set(minor, await askBetween(session, facts, minor));
   return between;
 }

@@ -1,22 +1,18 @@
-import { lazyFlows, resumable } from '../../flows/flow.ts';
+import { flow, lazyFlows, resumableFlow } from '../../flows/flow.ts';
 
 export const nebulaFlows = lazyFlows({ about: 'host' }, [
-  {
-    verb: 'overlay ca',
+  resumableFlow('operate', 'overlay ca', {
     title: 'Create the CA of the overlay mesh',
     summary:
       'Creates the certificate authority (CA) that signs the certificates of an overlay mesh (Nebula), with nebula-cert on this machine. The private key of the CA is stored only in the secret store.',
-    ...resumable('operate'),
     usage: '[NAME]',
     flags: { for: { meaning: 'validity, e.g. 1095d', value: 'DURATION' } },
     load: async () => (await import('./overlay.ts')).overlayCa,
-  },
-  {
-    verb: 'overlay sign',
+  }),
+  resumableFlow('reveal', 'overlay sign', {
     title: 'Sign a node of the overlay mesh',
     summary:
       'Creates a key for a node of the overlay mesh and signs its certificate. The key is stored in the secret store. To renew a certificate, sign the same name again.',
-    ...resumable('reveal'),
     usage: '[NAME]',
     flags: {
       ip: { meaning: 'address in the mesh with prefix length, e.g. 10.1.0.2/24', value: 'NETWORK' },
@@ -30,22 +26,18 @@ export const nebulaFlows = lazyFlows({ about: 'host' }, [
       install: { meaning: 'install the certificate and key for overlay-mesh on this host, even if it is not deployed yet' },
     },
     load: async () => (await import('./overlay.ts')).overlaySign,
-  },
-  {
-    verb: 'overlay list',
+  }),
+  flow('read', 'overlay list', {
     title: 'List the certificates of the overlay mesh',
     summary:
       'Lists the CA certificate and the node certificates that Quarterdeck signed, with their expiry dates. Exits with code 1 if any has expired.',
-    right: 'read',
     load: async () => (await import('./overlay-mesh.ts')).overlayList,
-  },
-  {
-    verb: 'overlay inspect',
+  }),
+  flow('read', 'overlay inspect', {
     title: 'Check a certificate of an overlay mesh',
     summary: 'Shows the names and the expiry date of a certificate, and whether the CA of this mesh signed it.',
-    right: 'read',
     usage: '[FILE]',
     flags: { stdin: { meaning: 'read the certificate from standard input' } },
     load: async () => (await import('./overlay-mesh.ts')).overlayInspect,
-  },
+  }),
 ]);

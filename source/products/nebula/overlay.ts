@@ -2,6 +2,7 @@ import { posix } from 'node:path';
 import { isNetwork } from '../../config-files/wireguard/network-words.ts';
 import { Fault } from '../../faults/fault.ts';
 import { argumentOrPrompt } from '../../flows/argument-or-prompt.ts';
+import { askChoice } from '../../flows/ask-choice.ts';
 import { secretName } from '../../flows/deploy/stack-facts.ts';
 import type { FlowContext, FlowInput, Procedure } from '../../flows/flow.ts';
 import { optionOf, wordsUpTo } from '../../flows/flow-options.ts';
@@ -10,7 +11,7 @@ import type { Grant } from '../../grants/grant.ts';
 import type { HostFiles } from '../../hosts/host.ts';
 import { localFiles } from '../../hosts/local-files.ts';
 import { durationProblem, parseDuration } from '../../session/answer-checks.ts';
-import type { Session } from '../../session/session.ts';
+import type { Session, TextQuestion } from '../../session/session.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { quotedWord } from '../../text/quoted-word.ts';
 import { wordsOf } from '../../text/words.ts';
@@ -173,15 +174,15 @@ async function askWhere(session: Session, { options, engineName }: FlowInput, na
   const given = typeof options['out'] === 'string' ? options['out'] : undefined;
   const install = options['install'] === true;
   if (given !== undefined || install || !session.attended) return { out: given, install };
-  const where = await session.ask.choice({
+  const where = await askChoice(session, {
     id: 'where',
     label: `Destination for the certificate and key of ${name}`,
     help: 'The key is also stored in the secret store.',
-    choices: [
-      { value: 'folder', label: 'Folder on this machine', detail: 'to copy to the node' },
-      { value: 'install', label: `${component} on ${engineName}`, detail: 'already deployed, or to be deployed later' },
-      { value: 'vault', label: 'Secret store only' },
-    ],
+    choices: {
+      folder: ['Folder on this machine', 'to copy to the node'],
+      install: [`${component} on ${engineName}`, 'already deployed, or to be deployed later'],
+      vault: 'Secret store only',
+    },
   });
   if (where !== 'folder') return { out: undefined, install: where === 'install' };
   const out = await session.ask.text({
@@ -244,11 +245,7 @@ function nextAddress({ nodes }: OverlayMesh): string {
   return highest < 254 ? `${first.head}${highest + 1}${first.prefix}` : '';
 }
 
-async function wordOr(
-  session: Session,
-  { words }: FlowInput,
-  question: { id: string; label: string; help?: string; initial?: string },
-): Promise<string> {
+async function wordOr(session: Session, { words }: FlowInput, question: Pick<TextQuestion, 'id' | 'label' | 'help' | 'initial'>) {
   const [given] = wordsUpTo(1, { words }, { takes: 'Specify one name at a time', remedy: 'Quote a name that contains spaces.' });
   const check = (text: string) =>
     /^[\p{L}\p{N}][\p{L}\p{N} ._-]{0,59}$/u.test(text.trim()) ? undefined : 'Enter 1 to 60 letters, digits, spaces or . _ -';
@@ -265,7 +262,6 @@ async function groupsOf(session: Session, input: FlowInput, before: readonly str
   return wordsOf(given ?? (await session.ask.text({ id: 'groups', label: 'Groups', help, initial: before.join(', '), check })));
 }
 
-/** Returns the seconds of `--for`. */
 function forOption(input: FlowInput): number | undefined {
   const given = optionOf(input, 'for');
   if (given === undefined) return undefined;

@@ -92,9 +92,6 @@ function baseOf(written: string | undefined): URL | undefined {
   const url = URL.canParse(written) ? new URL(written) : undefined;
   if (url && (url.protocol === 'http:' || url.protocol === 'https:') && url.pathname === '/' && url.search === '' && url.username === '')
     return url;
-  throw new Fault(
-    'usage.base',
-    `--base must be an address without a path, not "${cleanLine(written)}", because a path invalidates the signature.`,
-    'For example: --base https://s3.example.org',
-  );
+  const message = `--base must be an address without a path, not "${cleanLine(written)}", because a path invalidates the signature.`;
+  throw new Fault('usage.base', message, 'For example: --base https://s3.example.org');
 }

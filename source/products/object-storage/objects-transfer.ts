@@ -125,11 +125,8 @@ function replaced({ sizeBytes, changedMs, versioned }: StoredObject): string {
 async function throwUnlessWhole(store: ObjectStore, name: ObjectName, sizeBytes: number, signal: AbortSignal): Promise<void> {
   const found = await store.facts(name, signal);
   if (found?.sizeBytes === sizeBytes) return;
-  throw new Fault(
-    'failed.objects',
-    `${shown(name)} is ${found ? `${bytesText(found.sizeBytes)} on the server instead of ${bytesText(sizeBytes)}` : 'missing on the server'}.`,
-    'Another client may have changed the object. Upload the file again.',
-  );
+  const message = `${shown(name)} is ${found ? `${bytesText(found.sizeBytes)} on the server instead of ${bytesText(sizeBytes)}` : 'missing on the server'}.`;
+  throw new Fault('failed.objects', message, 'Another client may have changed the object. Upload the file again.');
 }
 
 const removeUsage = 'objects remove COMPONENT BUCKET/KEY';
@@ -152,11 +149,9 @@ export const objectsRemove: Procedure = async (session, input, context) => {
     },
   });
   if (!removed) return { message: 'Dry run: nothing was removed.' };
-  if (await store.facts(name, session.signal))
-    throw new Fault(
-      'failed.objects',
-      `${shown(name)} still exists.`,
-      'Another client may have stored the object again, or the bucket has object lock enabled.',
-    );
+  if (await store.facts(name, session.signal)) {
+    const remedy = 'Another client may have stored the object again, or the bucket has object lock enabled.';
+    throw new Fault('failed.objects', `${shown(name)} still exists.`, remedy);
+  }
   return { message: `Removed ${shown(name)}.`, data: name };
 };

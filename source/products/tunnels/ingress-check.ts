@@ -43,11 +43,7 @@ export const ingressCheck: Procedure = async (session, input, context) => {
   };
 };
 
-async function configFile(
-  session: Session,
-  input: FlowInput,
-  context: FlowContext,
-): Promise<{ text: string; file: string; addresses: readonly string[] }> {
+async function configFile(session: Session, input: FlowInput, context: FlowContext) {
   const { words, stdin } = input;
   if (stdin) return { text: new TextDecoder().decode(stdin), file: 'the input', addresses: words };
   const [word, ...addresses] = words;
@@ -62,11 +58,9 @@ async function configFile(
     const written = await fileWord(session, undefined, { label: 'Configuration', help });
     return { ...(await readNamedFile(session, written, remedy)), addresses: words };
   }
-  if (!bytes)
-    throw new Fault(
-      'usage.file',
-      `No configuration of a deployed outbound tunnel was found: ${cleanLine(path)} is missing.`,
-      'Pass a configuration file: quarterdeck ingress check config.yml',
-    );
+  if (!bytes) {
+    const message = `No configuration of a deployed outbound tunnel was found: ${cleanLine(path)} is missing.`;
+    throw new Fault('usage.file', message, 'Pass a configuration file: quarterdeck ingress check config.yml');
+  }
   return { text: new TextDecoder().decode(bytes), file: cleanLine(path), addresses: isAddress ? [word, ...addresses] : addresses };
 }

@@ -1,5 +1,6 @@
 import { textOfPeople } from '../../config/encoding.ts';
 import { Fault } from '../../faults/fault.ts';
+import { askChoice } from '../../flows/ask-choice.ts';
 import { dryRunOf } from '../../flows/dry-run.ts';
 import type { FlowInput, FlowOutcome, Procedure } from '../../flows/flow.ts';
 import { optionsOf, showSecret } from '../../flows/flow-options.ts';
@@ -81,15 +82,11 @@ export const vaultPolicy: Procedure = async (session, input, context) => {
 };
 
 async function composed(session: Session, before: string): Promise<string> {
-  const chosen = await session.ask.choice({
+  const chosen = await askChoice(session, {
     id: 'allows',
     label: 'Permissions',
     help: before === '' ? 'new policy' : 'The policy exists. The first two options add permissions to it.',
-    choices: [
-      { value: 'read', label: 'Read below a path' },
-      { value: 'write', label: 'Read and write below a path' },
-      { value: 'editor', label: 'In an editor', detail: 'edit the whole policy' },
-    ],
+    choices: { read: 'Read below a path', write: 'Read and write below a path', editor: ['In an editor', 'edit the whole policy'] },
     initial: before === '' ? 'read' : 'editor',
   });
   if (chosen === 'editor') return session.lend(() => editText(before, { name: 'policy.hcl', env: process.env, signal: session.signal }));
@@ -155,8 +152,7 @@ export const vaultApprole: Procedure = async (session, input, context) => {
       session.hide(secretId);
       // If the run is interrupted here, the secret id may not have been shown.
       await session.note(madeStep, accessor);
-      // Tested before it is handed over, so that a later failure in the program has another cause. The token of the test is revoked at
-      // once.
+      // Tested before it is handed over, so that a later failure has another cause. The token of the test is revoked at once.
       const proof = await logIn(grant, endpoint, { mount, body: { role_id: roleId, secret_id: secretId } });
       session.hide(proof);
       await new VaultAccess(endpoint, proof).revokeSelf(grant);
@@ -204,12 +200,10 @@ async function roleOf(session: Session, access: VaultAccess, mount: string, name
   const known = await access.policies(session.signal);
   const policies = given.length > 0 ? given : await askPolicies(session, known);
   const unknown = policies.find((policy) => !known.includes(policy));
-  if (unknown !== undefined)
-    throw new Fault(
-      'usage.policy',
-      `The policy "${cleanLine(unknown)}" does not exist, so it would grant no permissions.`,
-      `To create the policy: quarterdeck vault policy COMPONENT. Or use one of: ${known.map(cleanLine).join(', ')}.`,
-    );
+  if (unknown !== undefined) {
+    const remedy = `To create the policy: quarterdeck vault policy COMPONENT. Or use one of: ${known.map(cleanLine).join(', ')}.`;
+    throw new Fault('usage.policy', `The policy "${cleanLine(unknown)}" does not exist, so it would grant no permissions.`, remedy);
+  }
   const ttlSeconds = there?.ttlSeconds || (await askTtl(session));
   const role = { policies, ttlSeconds };
   await session.act({

@@ -1,4 +1,5 @@
 import { Fault } from '../../faults/fault.ts';
+import { askChoice } from '../../flows/ask-choice.ts';
 import { dryRunOf } from '../../flows/dry-run.ts';
 import type { FlowOutcome, Procedure, Todo } from '../../flows/flow.ts';
 import { deliverSecrets, type SecretDelivery } from '../../flows/secrets/deliver.ts';
@@ -176,14 +177,14 @@ async function generationOf(vault: FlowVault): Promise<RootGeneration> {
 
 /** Only the operator who started an attempt can decode its token. */
 function chooseAttempt(session: Session, { progress, required }: CeremonyStatus): Promise<string> {
-  return session.ask.choice({
+  return askChoice(session, {
     id: 'attempt',
     label: `An attempt to create a root token is in progress; ${progress} of ${required} shares entered`,
     help: 'Only the user who started the attempt can decode the token. If it was started in Quarterdeck, the last share must be entered there. If you do not know who started it, cancel it and check the audit log of the server.',
-    choices: [
-      { value: 'contribute', label: 'Enter a share', detail: 'only the user who started the attempt can decode the token' },
-      { value: 'drop', label: 'Cancel the attempt and start again', detail: 'you receive the token' },
-    ],
+    choices: {
+      contribute: ['Enter a share', 'only the user who started the attempt can decode the token'],
+      drop: ['Cancel the attempt and start again', 'you receive the token'],
+    },
     initial: 'contribute',
     fresh: true,
   });

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { Fault, messageOf } from '../../faults/fault.ts';
+import { askChoice } from '../../flows/ask-choice.ts';
 import type { FlowInput, FlowOutcome, Procedure } from '../../flows/flow.ts';
 import { optionsOf } from '../../flows/flow-options.ts';
 import { fileOf, fileWord } from '../../flows/named-file.ts';
@@ -74,25 +75,22 @@ function initialisedAlready(session: Session, id: string): FlowOutcome {
   if (left.length === 0) return { message: `${id} is already initialised.` };
   const [folder] = session.noted(savedInStep);
   const saved = folder === undefined ? '' : ` Sealed shares that were already saved are in ${cleanLine(folder)}.`;
-  throw new Fault(
-    'failed.handout',
-    `The initialisation of ${id} was interrupted. Not delivered and lost: ${left.join(', ')}.${saved}`,
-    `The server is new and empty: ${startOverText(id)}. Destroy shares that were written down.`,
-  );
+  const message = `The initialisation of ${id} was interrupted. Not delivered and lost: ${left.join(', ')}.${saved}`;
+  throw new Fault('failed.handout', message, `The server is new and empty: ${startOverText(id)}. Destroy shares that were written down.`);
 }
 
 async function askReady(session: Session, input: FlowInput, counts: ShareCounts & { recovery: boolean }, id: string) {
   const { shares, threshold, recovery } = counts;
   const named = optionsOf(input, 'pgp') ?? [];
-  const chosen = await session.ask.choice({
+  const chosen = await askChoice(session, {
     id: 'ready',
     label: `Create ${shares} ${recovery ? 'recovery' : 'key'} shares, ${threshold} of which ${recovery ? 'are required' : 'unseal the server'}`,
     help: 'Each share is shown once to its holder, who writes it down and types it again. The root token follows. Nothing is stored, so if you quit before the end, you must start again.',
-    choices: [
-      { value: 'yes', label: 'Create', detail: 'requires all holders to be present' },
-      { value: 'pgp', label: 'Create, sealed with PGP', detail: 'shares are not shown: each holder decrypts their own' },
-      { value: 'no', label: 'Not now' },
-    ],
+    choices: {
+      yes: ['Create', 'requires all holders to be present'],
+      pgp: ['Create, sealed with PGP', 'shares are not shown: each holder decrypts their own'],
+      no: 'Not now',
+    },
     initial: named.length > 0 ? 'pgp' : 'yes',
   });
   if (chosen === 'no') throw new Fault('interrupted.cancelled', 'Nothing was created.', 'Start again when the holders are available.');
@@ -143,12 +141,10 @@ type SealedShares = Awaited<ReturnType<typeof askPgpKeys>>;
 
 /** Returns the holders' public keys, base64, from the files in `--pgp` or in the answers of prompts. Throws `usage.pgp`. */
 async function askPgpKeys(session: Session, named: readonly string[], { shares }: ShareCounts, id: string) {
-  if (named.length > 0 && named.length !== shares)
-    throw new Fault(
-      'usage.pgp',
-      `${named.length === 1 ? 'One public key was' : `${named.length} public keys were`} passed for ${countText(shares, 'share')}.`,
-      'Pass one public key for each share, in the order of the holders.',
-    );
+  if (named.length > 0 && named.length !== shares) {
+    const message = `${named.length === 1 ? 'One public key was' : `${named.length} public keys were`} passed for ${countText(shares, 'share')}.`;
+    throw new Fault('usage.pgp', message, 'Pass one public key for each share, in the order of the holders.');
+  }
   const keys: string[] = [];
   for (let at = 0; at < shares; at++) {
     const question = { id: `pgp-${at + 1}`, label: `Public key file of holder ${at + 1}`, help: 'The output of gpg --export KEY.' };
@@ -213,13 +209,7 @@ async function handSealedOut(
   }
 }
 
-async function opened(
-  session: Session,
-  number: number,
-  where: string,
-  counts: ShareCounts,
-  proved: ReadonlySet<number | undefined>,
-): Promise<string | undefined> {
+async function opened(session: Session, number: number, where: string, counts: ShareCounts, proved: ReadonlySet<number | undefined>) {
   try {
     const typed = await session.ask.secret({
       id: `share-${number}-proof`,

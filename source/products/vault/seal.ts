@@ -36,12 +36,10 @@ export const unsealStep = 'unseal';
 
 type Sealable = Pick<FlowVault, 'session' | 'manager'>;
 
+const isUnreachable = ({ kind }: Fault) => kind === 'unreachable';
+
 /** Waits until the server answers after a restart. Throws the last fault after the limit, and a permanent fault at once. */
-export async function sealWhenBack(
-  { session, manager }: Sealable,
-  limitMs: number,
-  passes = ({ kind }: Fault) => kind === 'unreachable',
-): Promise<SealStatus> {
+export async function sealWhenBack({ session, manager }: Sealable, limitMs: number, passes = isUnreachable): Promise<SealStatus> {
   const endMs = performance.now() + limitMs;
   while (true) {
     try {

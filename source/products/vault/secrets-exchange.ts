@@ -12,7 +12,7 @@ import type { Session } from '../../session/session.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { bytesText, countText } from '../../text/quantities.ts';
 import { vaultEndpointAt, vaultFault } from './client/vault-api.ts';
-import { type PathEntry, VaultPaths } from './client/vault-paths.ts';
+import { VaultPaths } from './client/vault-paths.ts';
 
 const leastPassphrase = 12;
 
@@ -59,11 +59,11 @@ async function recipientsOf(session: Session, input: FlowInput): Promise<AgeFor>
     const wrong = recipients.find((recipient) => !/^age1[a-z0-9]+$/.test(recipient));
     if (wrong !== undefined) {
       const secret = /^age-secret-key/i.test(wrong);
-      throw new Fault(
-        'usage.recipient',
-        secret ? 'The value of --to is a secret key. Pass the public key.' : `--to must be an age public key, not "${cleanLine(wrong)}".`,
-        secret ? 'The shell may have saved the key. Create a new one.' : 'Public keys begin with age1; see age-keygen -y.',
-      );
+      const message = secret
+        ? 'The value of --to is a secret key. Pass the public key.'
+        : `--to must be an age public key, not "${cleanLine(wrong)}".`;
+      const remedy = secret ? 'The shell may have saved the key. Create a new one.' : 'Public keys begin with age1; see age-keygen -y.';
+      throw new Fault('usage.recipient', message, remedy);
     }
     return { recipients };
   }
@@ -215,11 +215,8 @@ async function identitiesOf(session: Session, input: FlowInput): Promise<AgeOpen
   const identities = lines.filter((line) => line.startsWith('AGE-SECRET-KEY-'));
   for (const identity of identities) session.hide(identity);
   if (identities.length > 0) return { identities };
-  throw new Fault(
-    'usage.recipient',
-    `${cleanLine(written)} contains no age secret key.`,
-    'Use an age identity file, which has a line that begins with AGE-SECRET-KEY-1.',
-  );
+  const remedy = 'Use an age identity file, which has a line that begins with AGE-SECRET-KEY-1.';
+  throw new Fault('usage.recipient', `${cleanLine(written)} contains no age secret key.`, remedy);
 }
 
 async function fromManager(session: Session, store: SecretsFolder): Promise<SecretBundle> {
@@ -274,11 +271,7 @@ async function openManager(session: Session, input: FlowInput, context: FlowCont
 }
 
 /** Returns the text values of a path, all its values, and the version that a later write is compared with; 0 if there is none. */
-async function readEntry(
-  { paths, engine }: SecretsFolder,
-  path: string,
-  signal: AbortSignal,
-): Promise<{ values: Record<string, string>; all: PathEntry['values']; version: number }> {
+async function readEntry({ paths, engine }: SecretsFolder, path: string, signal: AbortSignal) {
   const { values = {}, version = 0 } = (await paths.read(engine, `${engine.mount}${path}`, signal)) ?? {};
   const texts = Object.entries(values).filter((entry): entry is [string, string] => typeof entry[1] === 'string');
   return { values: Object.fromEntries(texts), all: values, version };

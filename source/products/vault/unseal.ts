@@ -1,4 +1,5 @@
 import { Fault } from '../../faults/fault.ts';
+import { askChoice } from '../../flows/ask-choice.ts';
 import { dryRunOf } from '../../flows/dry-run.ts';
 import type { FlowOutcome, Procedure } from '../../flows/flow.ts';
 import type { Session } from '../../session/session.ts';
@@ -22,12 +23,10 @@ interface Attempt extends FlowVault {
 export const unseal: Procedure = async (session, input, context) => {
   const vault = await vaultOf(session, input, context);
   const { component, status: first } = vault;
-  if (!first.initialized)
-    throw new Fault(
-      'refused.notInitialised',
-      `${component.id} is not initialised and has no key shares yet.`,
-      `To create the shares: quarterdeck init ${component.id}`,
-    );
+  if (!first.initialized) {
+    const message = `${component.id} is not initialised and has no key shares yet.`;
+    throw new Fault('refused.notInitialised', message, `To create the shares: quarterdeck init ${component.id}`);
+  }
   if (!first.sealed) return { message: `${component.id} is already unsealed.`, data: dataOf(first) };
   if (session.dryRun) {
     const { progress, threshold, shares } = first;
@@ -62,14 +61,11 @@ function outcomeOf(id: string, last: SealStatus, others: readonly NodeOutcome[],
 /** Shares that were entered elsewhere may belong to an unknown earlier attempt. */
 async function startOver({ session, manager, status }: Attempt): Promise<SealStatus> {
   if (status.progress === 0 || !session.attended) return status;
-  const chosen = await session.ask.choice({
+  const chosen = await askChoice(session, {
     id: 'attempt',
     label: `${status.progress} of ${status.threshold} shares were already entered`,
     help: 'Other holders may be entering their shares now. Anyone who can reach the port can start an attempt, so discard the shares of an unknown attempt.',
-    choices: [
-      { value: 'continue', label: 'Continue' },
-      { value: 'reset', label: 'Discard the shares and start over', detail: 'all shares must be entered again' },
-    ],
+    choices: { continue: 'Continue', reset: ['Discard the shares and start over', 'all shares must be entered again'] },
     initial: 'continue',
     fresh: true,
   });
@@ -225,21 +221,18 @@ async function chooseRecovery(session: Session, { recoverySeal, migration, type 
     session.show({ kind: 'text', text: sentence });
     return;
   }
-  const chosen = await session.ask.choice({
+  const chosen = await askChoice(session, {
     id: 'recovery',
     label: `${id} unseals automatically. Enter recovery shares anyway?`,
     help: sentence,
-    choices: [
-      { value: 'shares', label: 'Enter recovery shares', detail: 'if it was sealed manually' },
-      { value: 'leave', label: 'Quit and restart the server', detail: `quarterdeck restart ${id}` },
-    ],
+    choices: {
+      shares: ['Enter recovery shares', 'if it was sealed manually'],
+      leave: ['Quit and restart the server', `quarterdeck restart ${id}`],
+    },
     initial: 'leave',
     fresh: true,
   });
   if (chosen === 'shares') return;
-  throw new Fault(
-    'interrupted.cancelled',
-    `${id} is still sealed; no share was entered.`,
-    `Restart ${id}: quarterdeck restart ${id}. If it stays sealed, its auto-unseal service (${type}) may be unreachable; check the log.`,
-  );
+  const remedy = `Restart ${id}: quarterdeck restart ${id}. If it stays sealed, its auto-unseal service (${type}) may be unreachable; check the log.`;
+  throw new Fault('interrupted.cancelled', `${id} is still sealed; no share was entered.`, remedy);
 }

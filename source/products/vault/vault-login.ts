@@ -1,4 +1,5 @@
 import { Fault } from '../../faults/fault.ts';
+import { askChoice } from '../../flows/ask-choice.ts';
 import { dryRunOf } from '../../flows/dry-run.ts';
 import type { FlowInput, Procedure } from '../../flows/flow.ts';
 import { optionOf } from '../../flows/flow-options.ts';
@@ -9,12 +10,11 @@ import { durationText } from '../../text/quantities.ts';
 import { logIn, type TokenFacts, VaultAccess } from './client/vault-access.ts';
 import { type FlowVault, forgetToken, keptTokenName, openVaultOf, readKeptToken, tokenFor } from './vault-open.ts';
 
-const methods = [
-  { value: 'token', label: 'A token', detail: 'an existing token' },
-  { value: 'approle', label: 'AppRole', detail: 'role ID and secret ID, as used by programs' },
-  { value: 'userpass', label: 'User name and password' },
-] as const;
-type Method = (typeof methods)[number]['value'];
+const methods = {
+  token: ['A token', 'an existing token'],
+  approle: ['AppRole', 'role ID and secret ID, as used by programs'],
+  userpass: 'User name and password',
+} as const;
 
 export const vaultLogin: Procedure = async (session, input, context) => {
   const vault = await openVaultOf(session, input, context);
@@ -34,18 +34,15 @@ export const vaultLogin: Procedure = async (session, input, context) => {
   };
 };
 
-async function methodOf(session: Session, input: FlowInput): Promise<Method> {
-  const written = optionOf(input, 'method');
-  const known = methods.find(({ value }) => value === written);
-  if (known) return known.value;
-  if (written !== undefined)
-    throw new Fault(
+function methodOf(session: Session, input: FlowInput): Promise<keyof typeof methods> {
+  const unknown = (given: string) =>
+    new Fault(
       'usage.method',
-      `Unsupported login method "${cleanLine(written)}".`,
-      `Use one of: ${methods.map(({ value }) => value).join(', ')}. For other methods, log in with the server's own command and enter its token.`,
+      `Unsupported login method "${cleanLine(given)}".`,
+      `Use one of: ${Object.keys(methods).join(', ')}. For other methods, log in with the server's own command and enter its token.`,
     );
-  const chosen = await session.ask.choice({ id: 'method', label: 'Login method', choices: methods, initial: 'token' });
-  return chosen as Method;
+  const question = { id: 'method', label: 'Login method', choices: methods, initial: 'token' } as const;
+  return askChoice(session, question, { given: optionOf(input, 'method'), unknown });
 }
 
 async function typedToken({ session, component }: FlowVault): Promise<string> {
@@ -82,16 +79,13 @@ async function byLogin({ session, endpoint }: FlowVault, method: 'approle' | 'us
 }
 
 async function keep({ session, context, component }: FlowVault, token: string, facts: TokenFacts): Promise<boolean> {
-  const chosen = await session.ask.choice({
+  const chosen = await askChoice(session, {
     id: 'keep',
     label: facts.isRoot ? 'Store this root token' : 'Store the token for later commands',
     help: facts.isRoot
       ? 'A root token has all permissions: anyone with access to the secret store has full access. Prefer an admin token, and revoke the root token.'
       : `The token is saved to the secret store; quarterdeck vault logout ${component.id} revokes and deletes it.`,
-    choices: [
-      { value: 'no', label: 'No', detail: 'you enter the token again when needed' },
-      { value: 'yes', label: 'Store', detail: lifeOf(facts) },
-    ],
+    choices: { no: ['No', 'you enter the token again when needed'], yes: ['Store', lifeOf(facts)] },
     initial: facts.isRoot ? 'no' : 'yes',
   });
   if (chosen === 'no') return false;

@@ -84,12 +84,8 @@ export async function tokenFor(
   if (!unanswered) {
     throw new Fault('usage.token', `No token is stored for ${name}.`, `Enter a token, or store one: quarterdeck vault login ${name}`);
   }
-  throw new Fault(
-    'usage.unanswered',
-    `Cannot prompt without a terminal: no token is stored for ${name}.`,
-    `Store a token: quarterdeck vault login ${name}. Or pipe {"${id}": "..."} to --answers -.`,
-    { cause: unanswered },
-  );
+  const remedy = `Store a token: quarterdeck vault login ${name}. Or pipe {"${id}": "..."} to --answers -.`;
+  throw new Fault('usage.unanswered', `Cannot prompt without a terminal: no token is stored for ${name}.`, remedy, { cause: unanswered });
 }
 
 /** Throws `refused.unattended`: a secret that is shown once requires an operator who sees it. */

@@ -27,12 +27,10 @@ export const vaultRevokeRoot: Procedure = async (session, input, context) => {
     if (isKept) await forgetToken(vault);
     return { message: `The server rejects the token, so nothing was revoked${isKept ? '; the stored copy was deleted' : ''}.` };
   }
-  if (!facts.isRoot)
-    throw new Fault(
-      'refused.notRoot',
-      `Not a root token (policies: ${facts.policies.join(', ')}).`,
-      `To revoke and delete a stored token: quarterdeck vault logout ${component.id}`,
-    );
+  if (!facts.isRoot) {
+    const remedy = `To revoke and delete a stored token: quarterdeck vault logout ${component.id}`;
+    throw new Fault('refused.notRoot', `Not a root token (policies: ${facts.policies.join(', ')}).`, remedy);
+  }
   const other = await otherAdmin(vault, facts);
   session.show({ kind: 'item', id: 'other', title: 'Remaining access', state: 'ok', evidence: other.evidence });
   const roots = await otherRoots(tokens, facts, session.signal);
@@ -55,12 +53,10 @@ export const vaultRevokeRoot: Procedure = async (session, input, context) => {
     },
   });
   if (await tokens.self(session.signal)) throw new Fault('failed.revoke', 'The server still accepts the token.', 'Check the server log.');
-  if (other.token !== undefined && !(await new VaultAccess(endpoint, other.token).self(session.signal)))
-    throw new Fault(
-      'failed.revoke',
-      'The root token was revoked, and the other token with it.',
-      `Create a root token with the key shares while possible: quarterdeck vault root ${component.id}`,
-    );
+  if (other.token !== undefined && !(await new VaultAccess(endpoint, other.token).self(session.signal))) {
+    const remedy = `Create a root token with the key shares while possible: quarterdeck vault root ${component.id}`;
+    throw new Fault('failed.revoke', 'The root token was revoked, and the other token with it.', remedy);
+  }
   if (isKept) await forgetToken(vault);
   return {
     message: `Revoked the root token of ${component.id}. Remaining access: ${other.evidence}.`,
@@ -98,11 +94,8 @@ async function otherAdmin({ session, component, endpoint }: FlowVault, root: Tok
   const problem = facts ? await problemOf(facts, root, tokens, session.signal) : 'the server rejects it';
   if (facts && problem === undefined)
     return { evidence: `the token of ${facts.displayName || 'another admin'} (${facts.policies.join(', ')})`, token };
-  throw new Fault(
-    'refused.lastWayIn',
-    `Nothing was revoked, because the other token does not provide lasting access: ${problem}.`,
-    `Create an admin token: quarterdeck vault admin ${component.id}`,
-  );
+  const message = `Nothing was revoked, because the other token does not provide lasting access: ${problem}.`;
+  throw new Fault('refused.lastWayIn', message, `Create an admin token: quarterdeck vault admin ${component.id}`);
 }
 
 async function problemOf(facts: TokenFacts, root: TokenFacts, tokens: VaultAccess, signal: AbortSignal): Promise<string | undefined> {

@@ -1,4 +1,5 @@
 import { Fault } from '../../faults/fault.ts';
+import { askChoice } from '../../flows/ask-choice.ts';
 import { dryRunOf } from '../../flows/dry-run.ts';
 import type { FlowOutcome, Procedure } from '../../flows/flow.ts';
 import { deliveredStep, deliverSecrets } from '../../flows/secrets/deliver.ts';
@@ -25,7 +26,7 @@ export const vaultRotate: Procedure = async (session, input, context) => {
     may: `sudo on sys/rotate/${recovery ? 'recovery' : 'root'}/*`,
     next: 'You are then prompted for the current shares.',
   });
-  const rotation = await ShareRotation.open(endpoint, { token, recovery }, session.signal);
+  const rotation = await ShareRotation.open(endpoint, token, recovery, session.signal);
   const begun = await beginRotation(vault, rotation);
   if (begun === 'current') return inForceAlready(component.id, status, recovery);
   if (begun === 'proved') return outcomeOf(component.id, await manager.seal(session.signal), recovery);
@@ -46,10 +47,7 @@ export const vaultRotate: Procedure = async (session, input, context) => {
 };
 
 /** Starts or resumes a rotation. New shares that are with their holders are not shown again, but can still be verified. */
-async function beginRotation(
-  { session, component, status: now }: FlowVault,
-  rotation: ShareRotation,
-): Promise<CeremonyStatus | 'proved' | 'current'> {
+async function beginRotation({ session, component, status: now }: FlowVault, rotation: ShareRotation) {
   const status = await rotation.status(session.signal);
   if (!status.started && session.noted(provingStep).length > 0 && (await isSettled(session))) return 'current';
   if (status.started) {
@@ -105,14 +103,14 @@ function initialOf(session: Session, { threshold }: CeremonyStatus): string {
 
 /** Only the operator knows whether the last action completed: a server does not report the previous rotation. */
 async function isSettled(session: Session): Promise<boolean> {
-  const chosen = await session.ask.choice({
+  const chosen = await askChoice(session, {
     id: 'settled',
     label: 'The run was interrupted while the new shares were being verified, and the rotation is no longer in progress',
     help: 'The new shares became valid when the last one was entered. If the server was sealed or restarted before that, or the rotation was cancelled, the previous shares are valid.',
-    choices: [
-      { value: 'in-force', label: 'The new shares are valid', detail: 'finish without further changes' },
-      { value: 'anew', label: 'Rotate again', detail: 'holders enter the shares that are valid now' },
-    ],
+    choices: {
+      'in-force': ['The new shares are valid', 'finish without further changes'],
+      anew: ['Rotate again', 'holders enter the shares that are valid now'],
+    },
     initial: 'in-force',
     fresh: true,
   });
@@ -198,11 +196,8 @@ async function proveShares(
     });
   }
   if (done) return;
-  throw new Fault(
-    'failed.rotate',
-    'The new shares were entered, but the server does not report them as valid.',
-    'Keep the previous and the new shares, and check the log of the server.',
-  );
+  const message = 'The new shares were entered, but the server does not report them as valid.';
+  throw new Fault('failed.rotate', message, 'Keep the previous and the new shares, and check the log of the server.');
 }
 
 /** Verifies the shares that holders enter, in a run after the one that handed them out. */

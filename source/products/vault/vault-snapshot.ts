@@ -129,12 +129,7 @@ export const vaultRestore: Procedure = async (session, input, context) => {
 };
 
 /** Saves the current data to be able to roll back. Returns undefined if the operator declined that. */
-async function saveBefore(
-  input: FlowInput,
-  { session, component }: FlowVault,
-  access: VaultAccess,
-  file: string,
-): Promise<string | undefined> {
+async function saveBefore(input: FlowInput, { session, component }: FlowVault, access: VaultAccess, file: string) {
   const [saved] = session.noted(savedStep);
   if (saved !== undefined) return saved;
   if (input.options['without-before'] === true) return undefined;

@@ -178,11 +178,8 @@ export const vaultWrite: Procedure = async (session, input, context) => {
   // Verified even if nothing was written: the path must have the values that were entered.
   const now = await paths.read(engine, path, session.signal);
   if (!sameValues(now, values)) {
-    throw new Fault(
-      'failed.changed',
-      `${shown} was written, but has been changed since.`,
-      `Check the path: quarterdeck vault read ${vault.component.id} ${shown}`,
-    );
+    const remedy = `Check the path: quarterdeck vault read ${vault.component.id} ${shown}`;
+    throw new Fault('failed.changed', `${shown} was written, but has been changed since.`, remedy);
   }
   const version = written ?? now?.version;
   return {
@@ -206,11 +203,8 @@ async function keysOf(session: Session, { words, options }: FlowInput): Promise<
   const given = words.slice(1);
   const withValue = given.find((word) => word.includes('='));
   if (withValue !== undefined) {
-    throw new Fault(
-      'usage.words',
-      'Values are not accepted on the command line, where other programs can see them.',
-      `Pass only the keys; you are prompted for the values. If the value was a secret, replace it, because the shell may have saved it.`,
-    );
+    const remedy = `Pass only the keys; you are prompted for the values. If the value was a secret, replace it, because the shell may have saved it.`;
+    throw new Fault('usage.words', 'Values are not accepted on the command line, where other programs can see them.', remedy);
   }
   if (given.length > 0) return [...new Set(given)];
   const typed = await session.ask.text({

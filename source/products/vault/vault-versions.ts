@@ -144,11 +144,8 @@ function named(input: FlowInput, versions: readonly PathVersion[]): number[] | u
   const wanted = [...new Set(given.flatMap((text) => text.split(',')).map(Number))];
   const unknown = wanted.find((number) => !versions.some(({ version }) => version === number));
   if (unknown === undefined) return wanted;
-  throw new Fault(
-    'usage.version',
-    `No such version: ${cleanLine(given.join(', '))}.`,
-    `Existing versions: ${versions.map(({ version }) => version).join(', ')}.`,
-  );
+  const remedy = `Existing versions: ${versions.map(({ version }) => version).join(', ')}.`;
+  throw new Fault('usage.version', `No such version: ${cleanLine(given.join(', '))}.`, remedy);
 }
 
 async function choose({ session, shown }: OpenPath, versions: readonly PathVersion[]): Promise<readonly number[]> {
@@ -171,11 +168,8 @@ function lastDeleted(versions: readonly PathVersion[]): number[] {
 function throwIfDestroyed({ shown }: OpenPath, versions: readonly PathVersion[], wanted: readonly number[], what: string): void {
   const gone = versions.filter(({ version, state }) => wanted.includes(version) && state === 'destroyed').map(({ version }) => version);
   if (gone.length === 0) return;
-  throw new Fault(
-    'refused.versions',
-    `${versionText(gone)} of ${shown} ${gone.length === 1 ? 'was' : 'were'} destroyed, and cannot be ${what}.`,
-    'Earlier snapshots may still contain the values.',
-  );
+  const message = `${versionText(gone)} of ${shown} ${gone.length === 1 ? 'was' : 'were'} destroyed, and cannot be ${what}.`;
+  throw new Fault('refused.versions', message, 'Earlier snapshots may still contain the values.');
 }
 
 const timeText = (time: string) => time.slice(0, 16).replace('T', ' ');

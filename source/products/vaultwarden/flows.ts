@@ -1,21 +1,17 @@
-import { lazyFlows } from '../../flows/flow.ts';
+import { flow, lazyFlows } from '../../flows/flow.ts';
 
 export const vaultwardenFlows = lazyFlows({ about: 'component', speaks: 'vaultwarden', resumes: true, ours: true }, [
-  {
-    verb: 'close-signups',
+  flow('operate', 'close-signups', {
     title: 'Disable sign-ups',
     summary:
       'Sets SIGNUPS_ALLOWED to "false" and checks that Vaultwarden rejects new accounts, because a value saved on its admin page overrides the setting.',
-    right: 'operate',
     offered: ({ state }) => state.id === 'signups-open',
     load: async () => (await import('./password-vault.ts')).closeSignups,
-  },
-  {
-    verb: 'admin-token',
+  }),
+  flow('reveal', 'admin-token', {
     title: 'Replace the admin token',
     summary:
       'Creates a new admin token and shows it once. Vaultwarden receives only its argon2id hash. The command then verifies that the new token works and the previous one does not.',
-    right: 'reveal',
     load: async () => (await import('./password-vault.ts')).adminToken,
-  },
+  }),
 ]);

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { HttpClient, httpEndpointOf } from '../../calls/http-client.ts';
 import { Fault } from '../../faults/fault.ts';
 import { pauseFor } from '../../faults/waits.ts';
+import { askChoice } from '../../flows/ask-choice.ts';
 import { settleRotations } from '../../flows/backup/recover-halted.ts';
 import { targetOf } from '../../flows/call-target.ts';
 import { componentOf } from '../../flows/components/service-targets.ts';
@@ -64,14 +65,11 @@ function stillOpen(id: string): { message: string; remedy: string } {
 
 async function askFirst(session: Session, id: string): Promise<void> {
   const answer = await unlessCancelled(session, stillOpen(id), () =>
-    session.ask.choice({
+    askChoice(session, {
       id: 'account',
       label: 'Confirm that your account exists',
       help: 'After that, no one can sign up, but anyone with the admin token can still invite users.',
-      choices: [
-        { value: 'yes', label: 'Yes, disable sign-ups' },
-        { value: 'no', label: 'Not yet' },
-      ],
+      choices: { yes: 'Yes, disable sign-ups', no: 'Not yet' },
       initial: 'yes',
     }),
   );
@@ -119,11 +117,9 @@ function notClosed(id: string, signups: Signups): Fault {
     signups === 'unknown'
       ? `${signupsVariable} is "false", but it is unknown whether ${id} rejects new accounts: it reports that sign-ups are enabled, as Vaultwarden 1.34.3 and later also do if only invited users can sign up.`
       : `${signupsVariable} is "false", but ${id} still reports that sign-ups are enabled.`;
-  return new Fault(
-    'failed.signups',
-    message,
-    'A value saved on its admin page, or SIGNUPS_DOMAINS_WHITELIST, overrides the setting: open /admin, clear "Allow new signups" under General settings, and save.',
-  );
+  const remedy =
+    'A value saved on its admin page, or SIGNUPS_DOMAINS_WHITELIST, overrides the setting: open /admin, clear "Allow new signups" under General settings, and save.';
+  return new Fault('failed.signups', message, remedy);
 }
 
 const tokenVariable = 'ADMIN_TOKEN';
@@ -140,11 +136,8 @@ export const adminToken: Procedure = async (session, input, context) => {
   if (!field || !context.applySecrets)
     throw new Fault('usage.component', `${id} has no admin token that can be replaced here.`, 'List secrets: quarterdeck secrets list');
   if (!session.attended && !session.dryRun) {
-    throw new Fault(
-      'refused.unattended',
-      'A terminal is required, because the new token is shown only once.',
-      `Run the command in a terminal, or let Quarterdeck store a new token: quarterdeck secrets rotate ${id} ${tokenVariable}`,
-    );
+    const remedy = `Run the command in a terminal, or let Quarterdeck store a new token: quarterdeck secrets rotate ${id} ${tokenVariable}`;
+    throw new Fault('refused.unattended', 'A terminal is required, because the new token is shown only once.', remedy);
   }
   const name = secretName(input.engineName, id, tokenVariable);
   const vault = await context.vault(session);

@@ -24,6 +24,8 @@ export async function openTriage(context: FlowContext) {
   return { book, all, scans, nowMs, componentOf: componentsBySubject(context.catalog) };
 }
 
+export type ComponentOf = ReturnType<typeof componentsBySubject>;
+
 function componentsBySubject(catalog: Catalog): (subject: string) => string | undefined {
   const byImage = new Map<string, string>();
   // An image of several components, such as a database, is assigned to none of them.
@@ -33,7 +35,7 @@ function componentsBySubject(catalog: Catalog): (subject: string) => string | un
   return (subject) => byImage.get(imageSubject(subject)) || undefined;
 }
 
-export function narrowed(all: readonly Triaged[], input: FlowInput, componentOf: (subject: string) => string | undefined): Triaged[] {
+export function narrowed(all: readonly Triaged[], input: FlowInput, componentOf: ComponentOf): Triaged[] {
   const { words, options } = input;
   const asked = optionsOf(input, 'band') ?? [];
   for (const band of asked) {

@@ -1,4 +1,5 @@
 import { Fault } from '../../faults/fault.ts';
+import { askChoice } from '../../flows/ask-choice.ts';
 import type { FlowInput, FlowOutcome, Procedure } from '../../flows/flow.ts';
 import { type Columns, showList } from '../../flows/list-table.ts';
 import { identityOf } from '../../session/identity.ts';
@@ -16,7 +17,7 @@ import {
 } from './client/triage.ts';
 import type { TriageBook } from './client/triage-book.ts';
 import { keyOf } from './client/vulnerability.ts';
-import { dueText, narrowed, openTriage, vulnerabilitiesText } from './triage-choice.ts';
+import { type ComponentOf, dueText, narrowed, openTriage, vulnerabilitiesText } from './triage-choice.ts';
 
 type What = Decision['what'];
 /** `undefined` withdraws a decision. */
@@ -29,17 +30,13 @@ export const vulnerabilitiesDecide: Procedure = async (session, input, context) 
   const wanted = narrowed(all, input, componentOf);
   if (input.options['as'] !== undefined) return decideAtOnce(session, input, book, wanted);
   const groups = groupByPackage(wanted.filter(isUndecided));
-  if (groups.length > 0) return decideEach(session, book, { groups, componentOf });
+  if (groups.length > 0) return decideEach(session, book, groups, componentOf);
   const message = wanted.length === 0 ? 'No matches.' : 'No matching vulnerability requires a decision.';
   return { message, data: { decided: 0, left: 0 } };
 };
 
 /** Prompts package by package, until there is no answer. */
-async function decideEach(
-  session: Session,
-  book: TriageBook,
-  { groups, componentOf }: { groups: readonly PackageGroup[]; componentOf: (subject: string) => string | undefined },
-): Promise<FlowOutcome> {
+async function decideEach(session: Session, book: TriageBook, groups: readonly PackageGroup[], componentOf: ComponentOf) {
   const total = groups.reduce((sum, { all }) => sum + all.length, 0);
   let seen = 0;
   let decided = 0;
@@ -56,7 +53,7 @@ async function decideEach(
       const verdict = await askVerdict(session, group, componentOf(group.subject) ?? group.subject);
       if (verdict === 'stop') break;
       if (verdict !== 'skip') {
-        await keep(session, book, { id: `decide-${++acts}`, about: group.all, verdict });
+        await keep(session, book, `decide-${++acts}`, group.all, verdict);
         decided += group.all.length;
       }
     } catch (thrown) {
@@ -87,7 +84,7 @@ async function askVerdict(session: Session, group: PackageGroup, where: string):
   const title = cleanLine(`${group.package} ${group.version} in ${where}`);
   showList(session, group.all.slice(0, shownOfGroup), columns, { title, right: ['CVSS'] });
   const fixed = [...new Set(group.all.map(({ fixedIn }) => fixedIn).filter(Boolean))];
-  const what = await session.ask.choice({
+  const what = await askChoice(session, {
     id: 'decide',
     label: cleanLine(`${group.package} in ${where}: ${vulnerabilitiesText(group.all.length)}, up to ${worst.band}${late(worst)}`),
     help: cleanLine(
@@ -95,13 +92,13 @@ async function askVerdict(session: Session, group: PackageGroup, where: string):
         ? `Fixed in ${fixed.slice(0, 3).join('; ')}. Update the image or the package.`
         : 'The report names no fixed version.',
     ),
-    choices: [
-      { value: 'fix', label: 'Fix by a date' },
-      { value: 'accept', label: 'Accept until a date', detail: 'with a reason' },
-      { value: 'false-positive', label: 'Mark as a false positive', detail: 'with a reason' },
-      { value: 'skip', label: 'Not now' },
-      { value: 'stop', label: 'Stop here', detail: 'earlier decisions are saved' },
-    ],
+    choices: {
+      fix: 'Fix by a date',
+      accept: ['Accept until a date', 'with a reason'],
+      'false-positive': ['Mark as a false positive', 'with a reason'],
+      skip: 'Not now',
+      stop: ['Stop here', 'earlier decisions are saved'],
+    },
     initial: 'fix',
   });
   return what === 'skip' || what === 'stop' ? what : askReasonAndDay(session, what as What, worst, nowMs);
@@ -131,15 +128,13 @@ async function decideAtOnce(session: Session, input: FlowInput, book: TriageBook
   const verdict = verdictOf(input, nowMs);
   if (input.words.length === 0 && input.options['band'] === undefined)
     throw new Fault('usage.words', 'A decision cannot apply to all vulnerabilities.', 'Specify a vulnerability, a package or a component.');
-  if (wanted.length === 0)
-    throw new Fault(
-      'usage.vulnerability',
-      `No vulnerability or package matches ${input.words.map((word) => `"${cleanLine(word)}"`).join(' ')}.`,
-      'List vulnerabilities: quarterdeck vulnerabilities list',
-    );
+  if (wanted.length === 0) {
+    const message = `No vulnerability or package matches ${input.words.map((word) => `"${cleanLine(word)}"`).join(' ')}.`;
+    throw new Fault('usage.vulnerability', message, 'List vulnerabilities: quarterdeck vulnerabilities list');
+  }
   const isEverywhere = input.options['everywhere'] === true;
   const about = isEverywhere ? everywhere(wanted) : wanted;
-  await keep(session, book, { id: 'decide', about, verdict });
+  await keep(session, book, 'decide', about, verdict);
   if (session.dryRun) return { message: 'Dry run: nothing was decided.' };
   // A decision about a subject takes precedence over one about all subjects, which stays when that of a subject is withdrawn.
   const keys = new Set(wanted.map(keyOf));
@@ -165,12 +160,10 @@ function everywhere(wanted: readonly Triaged[]): DecisionKey[] {
 function verdictOf({ options }: FlowInput, nowMs: number): Verdict {
   const { as: what, reason, until } = options;
   if (what === 'open') return undefined;
-  if (what !== 'fix' && what !== 'accept' && what !== 'false-positive')
-    throw new Fault(
-      'usage.decision',
-      `--as must be fix, accept, false-positive or open, not "${cleanLine(String(what))}".`,
-      'For example: --as accept --reason "not reachable" --until 2027-01-31',
-    );
+  if (what !== 'fix' && what !== 'accept' && what !== 'false-positive') {
+    const message = `--as must be fix, accept, false-positive or open, not "${cleanLine(String(what))}".`;
+    throw new Fault('usage.decision', message, 'For example: --as accept --reason "not reachable" --until 2027-01-31');
+  }
   if (what !== 'fix' && (typeof reason !== 'string' || reason.trim().length < 3))
     throw new Fault('usage.reason', `--as ${what} requires a reason.`, 'Add --reason "...".');
   if (what !== 'false-positive' && typeof until !== 'string')
@@ -184,11 +177,7 @@ function verdictOf({ options }: FlowInput, nowMs: number): Verdict {
   };
 }
 
-async function keep(
-  session: Session,
-  book: TriageBook,
-  { id, about, verdict }: { id: string; about: readonly DecisionKey[]; verdict: Verdict },
-): Promise<void> {
+async function keep(session: Session, book: TriageBook, id: string, about: readonly DecisionKey[], verdict: Verdict): Promise<void> {
   const { user, machine } = identityOf();
   const [first] = about;
   const what = verdict === undefined ? 'revert the decision' : verdictText(verdict);

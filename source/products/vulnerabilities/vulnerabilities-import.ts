@@ -1,5 +1,6 @@
 import { Fault } from '../../faults/fault.ts';
 import { argumentOrPrompt } from '../../flows/argument-or-prompt.ts';
+import { askChoice } from '../../flows/ask-choice.ts';
 import type { FlowInput, Procedure } from '../../flows/flow.ts';
 import { optionOf, wordsUpTo } from '../../flows/flow-options.ts';
 import { showList } from '../../flows/list-table.ts';
@@ -95,12 +96,8 @@ function named(report: ScanReport, input: FlowInput): ScanReport {
   return { ...report, subjects: [name], vulnerabilities: report.vulnerabilities.map((one) => ({ ...one, subject: name })) };
 }
 
-async function throwUnlessPartial(
-  session: Session,
-  { options }: FlowInput,
-  { problems, skipped, vulnerabilities }: ScanReport,
-  file: string,
-): Promise<void> {
+async function throwUnlessPartial(session: Session, { options }: FlowInput, report: ScanReport, file: string): Promise<void> {
+  const { problems, skipped, vulnerabilities } = report;
   const [first] = problems;
   if (!first) return;
   for (const [at, { line, column, message }] of problems.entries())
@@ -114,24 +111,18 @@ async function throwUnlessPartial(
   if (options['partial'] === true) return;
   const count = countText(skipped, 'entry', 'entries');
   if (session.attended) {
-    const way = await session.ask.choice({
+    const way = await askChoice(session, {
       id: 'partial',
       label: `${count} cannot be imported`,
       help: `First problem (line ${first.line}, column ${first.column}): ${first.message}`,
-      choices: [
-        { value: 'no', label: 'Cancel', detail: 'nothing is stored' },
-        { value: 'yes', label: `Import the other ${vulnerabilitiesText(vulnerabilities.length)}` },
-      ],
+      choices: { no: ['Cancel', 'nothing is stored'], yes: `Import the other ${vulnerabilitiesText(vulnerabilities.length)}` },
       initial: 'no',
     });
     if (way === 'yes') return;
   }
-  throw new Fault(
-    'config.report',
-    `${count} in ${cleanLine(file)} cannot be imported. First problem: ${first.message}`,
-    'Fix the file or recreate it with the scanner. To import only the valid entries, use --partial.',
-    { where: { file: cleanLine(file), line: first.line, column: first.column } },
-  );
+  const message = `${count} in ${cleanLine(file)} cannot be imported. First problem: ${first.message}`;
+  const remedy = 'Fix the file or recreate it with the scanner. To import only the valid entries, use --partial.';
+  throw new Fault('config.report', message, remedy, { where: { file: cleanLine(file), line: first.line, column: first.column } });
 }
 
 function subjectsText({ subjects }: ScanReport): string {

@@ -43,7 +43,7 @@ export const wireguardMake: Procedure = async (session, input) => {
       if (keys.presharedKey !== undefined) session.hide(keys.presharedKey);
       const config = clientConfig(wanted, keys);
       const peer = serverPeer(wanted, keys);
-      if (file === undefined) show(session, wanted, { config, peer }, input.options['plain'] === true);
+      if (file === undefined) show(session, wanted, config, peer, input.options['plain'] === true);
       else {
         await localFiles.write(grant, file, Buffer.from(config), { mode: 0o600 });
         await localFiles.write(grant, peerFile(file), Buffer.from(peer), { mode: 0o600 });
@@ -61,11 +61,8 @@ async function throwIfThere(session: Session, file: string): Promise<void> {
   if (session.noted(fileStep).includes(file)) return;
   for (const path of [file, peerFile(file)]) {
     if (!(await localFiles.facts(path, session.signal))) continue;
-    throw new Fault(
-      'refused.fileThere',
-      `${cleanLine(path)} already exists and may contain the only copy of a key.`,
-      'Choose another file, or move the existing one.',
-    );
+    const message = `${cleanLine(path)} already exists and may contain the only copy of a key.`;
+    throw new Fault('refused.fileThere', message, 'Choose another file, or move the existing one.');
   }
 }
 
@@ -108,12 +105,8 @@ async function askFile(session: Session, { name }: ClientSettings): Promise<stri
   return file;
 }
 
-function show(
-  session: Session,
-  { name, device, presharedKey }: ClientSettings,
-  { config, peer }: { config: string; peer: string },
-  plain: boolean,
-): void {
+function show(session: Session, wanted: ClientSettings, config: string, peer: string, plain: boolean): void {
+  const { name, device, presharedKey } = wanted;
   session.show({
     kind: 'secret',
     label: `Configuration of ${cleanLine(name)}`,

@@ -2,6 +2,7 @@ import { tunnelMtu } from '../../config-files/wireguard/inspect-config.ts';
 import { endpointProblem } from '../../config-files/wireguard/inspect-peers.ts';
 import { isDomain, isNetwork, isOwnAddress } from '../../config-files/wireguard/network-words.ts';
 import { keyProblem } from '../../config-files/wireguard/wireguard-keys.ts';
+import { choicesOf } from '../../flows/ask-choice.ts';
 import type { Form, FormField } from '../../session/session.ts';
 import { isAddress } from '../../text/address-span.ts';
 import { cleanLine } from '../../text/clean.ts';
@@ -16,10 +17,7 @@ function each(text: string, isGood: (word: string) => boolean, what: string): st
   return wrong === undefined ? undefined : `"${cleanLine(wrong.slice(0, 40))}" is not a valid ${what}.`;
 }
 
-const yesNo = [
-  { value: 'yes', label: 'yes' },
-  { value: 'no', label: 'no' },
-];
+const yesNo = choicesOf({ yes: 'yes', no: 'no' });
 
 type Field = Omit<FormField, 'kind' | 'required' | 'section'> & Partial<Pick<FormField, 'kind' | 'required'>>;
 
@@ -41,11 +39,7 @@ export function clientForm(name: string): Form {
         },
         {
           ...{ id: 'device', label: 'Kind', kind: 'choice', value: 'linux' },
-          choices: [
-            { value: 'linux', label: 'Linux (wg-quick)' },
-            { value: 'phone', label: 'Phone (QR code)' },
-            { value: 'desktop', label: 'Windows or macOS' },
-          ],
+          choices: choicesOf({ linux: 'Linux (wg-quick)', phone: 'Phone (QR code)', desktop: 'Windows or macOS' }),
           help: 'A kill switch and split DNS use commands that only wg-quick supports; the apps reject files that contain commands.',
         },
         {

@@ -60,17 +60,9 @@ function merged(one: JsonObject, other: JsonObject): JsonObject {
 }
 
 function digestCostOf(argon2: JsonObject): DigestCost {
-  const number = (name: string, usual: keyof DigestCost) => {
-    const value = argon2[name];
-    return typeof value === 'number' && value > 0 ? value : usualDigestCost[usual];
-  };
-  return {
-    memoryKiB: number('memory', 'memoryKiB'),
-    passes: number('iterations', 'passes'),
-    parallelism: number('parallelism', 'parallelism'),
-    keyBytes: number('key_length', 'keyBytes'),
-    saltBytes: number('salt_length', 'saltBytes'),
-  };
+  const { memory, iterations, parallelism, key_length: keyBytes, salt_length: saltBytes } = argon2;
+  const set = Object.entries({ memoryKiB: memory, passes: iterations, parallelism, keyBytes, saltBytes });
+  return { ...usualDigestCost, ...Object.fromEntries(set.filter(([, value]) => typeof value === 'number' && value > 0)) };
 }
 
 /** An access control rule. Its criteria are all except domain and policy, such as `methods: GET, HEAD`. */
@@ -93,7 +85,6 @@ function criterionText(value: unknown): string {
   return [textOf(key), textOf(operator), textOf(wanted)].filter(Boolean).join(' ');
 }
 
-/** Returns the addresses of the portal, by cookie domain. */
 function domainsOf(root: JsonObject): { domain: string; portal: string }[] {
   const session = mapOf(root['session']);
   const cookies = oneOrMore(session['cookies']).map(mapOf);

@@ -7,24 +7,14 @@ import type { Grant } from '../../../grants/grant.ts';
 import type { ExecOutcome } from '../../../hosts/host.ts';
 import { cleanLine } from '../../../text/clean.ts';
 
-export interface PortalBan {
-  id: string;
-  kind: 'user' | 'ip';
-  whom: string;
-  /** Expiry as the portal prints it: a date by its clock, or `never`. */
-  expires: string;
-  source: string;
-  reason: string;
-}
+export type PortalBan = ReturnType<typeof readBans>[number];
 
-/** The portal's answer to a proxy. */
 export type Verdict = Awaited<ReturnType<typeof requestAsProxy>>;
 
 interface ProxyQuestion {
   /** `forward-auth`, or the legacy endpoint for proxies from before 4.38. */
   endpoint: 'forward-auth' | 'legacy';
   url: URL;
-  /** Asks as a browser, not as a program. */
   browser: boolean;
   /** Address to which the legacy endpoint redirects users (R36). */
   portal: string;
@@ -132,10 +122,8 @@ function refused(what: string, outcome: ExecOutcome): Fault {
   const words = said(outcome);
   if (/unknown (?:command|flag|shorthand)/i.test(words))
     return failed(`This version of Authelia cannot ${what}.`, 'Update Authelia: bans require 4.39 or later, security keys 4.38 or later.');
-  return failed(
-    `The portal could not ${what}: ${words || `its command exited with code ${outcome.exitCode}`}.`,
-    'Check the log of the portal.',
-  );
+  const message = `The portal could not ${what}: ${words || `its command exited with code ${outcome.exitCode}`}.`;
+  return failed(message, 'Check the log of the portal.');
 }
 
 /** Sends the request that a proxy sends before it lets a request through, without a login. */
@@ -153,8 +141,8 @@ export async function requestAsProxy(origin: HttpEndpoint, { endpoint, url, brow
   return { status, location: headers['location'], user: headers['remote-user'] };
 }
 
-/** Parses a table of the product. Columns begin at the same position as their headings. */
-export function readBans(table: string, kind: PortalBan['kind']): PortalBan[] {
+/** Parses a table of the product, whose columns begin where their headings do. `expires` is a date by the portal's clock, or `never`. */
+export function readBans(table: string, kind: 'user' | 'ip') {
   const [head = '', ...rows] = table.split('\n').filter((row) => row.trim() !== '');
   if (!/^ID\s/.test(head)) return [];
   const starts = [...head.matchAll(/\S+/g)].map(({ index }) => index);

@@ -50,7 +50,6 @@ function ruleText({ domain, policy, subjects, resources }: NewRule): string {
   return stringify(rule, { lineWidth: 0, singleQuote: true, defaultStringType: 'QUOTE_SINGLE', defaultKeyType: 'PLAIN' });
 }
 
-/** Returns the offsets of the content of each rule: its start and its end. */
 function rangesOf(control: unknown): readonly Range[] {
   const rules: unknown = isMap(control) ? control.get('rules', true) : undefined;
   if (!isSeq<Node>(rules) || rules.flow) return [];
@@ -82,11 +81,8 @@ function endOfLine(text: string, offset: number): number {
 function unplaced(document: Document.Parsed<ParsedNode>): Fault {
   const written = document.errors[0]?.message.split('\n', 1)[0];
   const why = written ? cleanLine(written).replace(/\.$/, '') : 'the list "access_control.rules" is missing, empty or in brackets';
-  return new Fault(
-    'config.portal',
-    `Cannot find where to insert a rule in the configuration: ${why}.`,
-    'Add the rule manually: quarterdeck edit COMPONENT files/configuration.yml',
-  );
+  const remedy = 'Add the rule manually: quarterdeck edit COMPONENT files/configuration.yml';
+  return new Fault('config.portal', `Cannot find where to insert a rule in the configuration: ${why}.`, remedy);
 }
 
 export function ruleDomainProblem(domain: string): string | undefined {

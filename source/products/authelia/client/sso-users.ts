@@ -2,18 +2,11 @@ import { type Document, isMap, isScalar, type ParsedNode, type YAMLMap } from 'y
 import { Fault, messageOf } from '../../../faults/fault.ts';
 import { isDigest } from '../../../secrets/password-digest.ts';
 import { cleanLine } from '../../../text/clean.ts';
+import { listOf, mapOf, textOf } from '../../../text/json-value.ts';
 import { parseYamlDocument } from '../../../yaml/text.ts';
 import type { PortalConfig } from './sso-config.ts';
 
-/** A user in the users file of the portal (reference/authelia.md). */
-export interface PortalUser {
-  name: string;
-  displayName: string;
-  email: string;
-  groups: readonly string[];
-  disabled: boolean;
-  digest: string;
-}
+export type PortalUser = UsersFile['users'][number];
 
 /** Additional requirements of the portal for names and addresses (`authentication_backend.file.search`). */
 type UserRules = PortalConfig['userRules'];
@@ -40,21 +33,16 @@ export class UsersFile {
       throw refused('The users file has no map "users".', 'Add a map "users" with one entry for each user.', 1);
   }
 
-  get users(): readonly PortalUser[] {
+  get users() {
     return this.#map.items.map(({ key, value }) => {
-      const name = String(isScalar(key) ? key.value : key);
-      const text = (field: string) => {
-        const found: unknown = isMap(value) ? value.get(field) : undefined;
-        return typeof found === 'string' || typeof found === 'number' ? String(found) : '';
-      };
-      const groups: unknown = isMap(value) ? value.toJSON()?.groups : undefined;
+      const { displayname, email, groups, disabled, password } = mapOf(isMap(value) ? value.toJSON() : undefined);
       return {
-        name,
-        displayName: text('displayname'),
-        email: text('email'),
-        groups: Array.isArray(groups) ? groups.map(String) : [],
-        disabled: isMap(value) && value.get('disabled') === true,
-        digest: text('password'),
+        name: String(isScalar(key) ? key.value : key),
+        displayName: textOf(displayname),
+        email: textOf(email),
+        groups: listOf(groups).map(String) as readonly string[],
+        disabled: disabled === true,
+        digest: textOf(password),
       };
     });
   }

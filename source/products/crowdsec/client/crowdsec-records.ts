@@ -42,7 +42,6 @@ function alertOf(record: JsonObject, nowMs: number) {
     message: textOf(record['message']),
     simulated: record['simulated'] === true,
   };
-  /** In effect. */
   const decisions = objectsOf(record['decisions']).flatMap((decision) => decisionOf(decision, alert, nowMs) ?? []);
   return { ...alert, decisions };
 }

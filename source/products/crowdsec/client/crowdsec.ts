@@ -112,7 +112,6 @@ export class Crowdsec {
     return answer;
   }
 
-  /** Runs a command that changes something. Throws `failed.crowdsec` with cscli's own message. */
   async change(grant: Grant, words: readonly string[], what: string): Promise<CscliAnswer> {
     const answer = await this.cscli.change(grant, words);
     if (answer.exitCode !== 0) throw this.refusal(answer, what);

@@ -64,11 +64,8 @@ function answerOf({ exitCode, stdout, stderr, cut }: ExecOutcome, shown: string)
     throw new Fault('refused.sudo', message, 'Log in as root, or allow sudo to run cscli without a password (NOPASSWD: /usr/bin/cscli).');
   }
   if (cut) {
-    throw new Fault(
-      'failed.cscli',
-      `cscli for ${shown} printed more than ${outputLimitBytes / 1024 / 1024} MB.`,
-      'Omit --all or lower --limit, or query one address with cscli: cscli decisions list --ip ADDRESS',
-    );
+    const remedy = 'Omit --all or lower --limit, or query one address with cscli: cscli decisions list --ip ADDRESS';
+    throw new Fault('failed.cscli', `cscli for ${shown} printed more than ${outputLimitBytes / 1024 / 1024} MB.`, remedy);
   }
   return { exitCode, stdout: text(stdout), stderr: words };
 }

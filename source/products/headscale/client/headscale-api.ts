@@ -1,5 +1,5 @@
 import { HttpClient, type HttpTerms, requiresTls } from '../../../calls/http-client.ts';
-import type { HttpAnswer, HttpEndpoint } from '../../../calls/http-exchange.ts';
+import type { HttpAnswer, HttpEndpoint, HttpRequest } from '../../../calls/http-exchange.ts';
 import { Fault } from '../../../faults/fault.ts';
 import { cleanLines } from '../../../text/clean.ts';
 import { objectOf, objectsOf, textOf } from '../../../text/json-value.ts';
@@ -9,19 +9,8 @@ const limitMs = 15_000;
 const limitBytes = 16 * 1024 * 1024;
 const quotedCharacters = 200;
 
-export interface MeshAnswer {
-  status: number;
-  /** Undefined if the body is not JSON. */
-  json: unknown;
-  /** The error messages of the server, one line each, cleaned. */
-  lines: readonly string[];
-  words: string;
-}
-
-export interface MeshRequest {
-  query?: Readonly<Record<string, string>>;
-  json?: unknown;
-}
+export type MeshAnswer = Awaited<ReturnType<HeadscaleApi['send']>>;
+export type MeshRequest = Pick<HttpRequest, 'json'> & { query?: Readonly<Record<string, string>> };
 
 export type MeshMethod = 'GET' | 'POST' | 'PUT' | 'DELETE';
 
@@ -45,7 +34,8 @@ export class HeadscaleApi {
     this.#key = key;
   }
 
-  async send(method: MeshMethod, path: string, { query = {}, json }: MeshRequest, signal: AbortSignal): Promise<MeshAnswer> {
+  /** `json` is undefined if the body is not JSON; `lines` are the error messages of the server, cleaned. */
+  async send(method: MeshMethod, path: string, { query = {}, json }: MeshRequest, signal: AbortSignal) {
     const search = new URLSearchParams(query).toString();
     const headers = { accept: 'application/json', ...(this.#key !== undefined && { authorization: `Bearer ${this.#key}` }) };
     const answer = await this.#http.send({ method, path: `${path}${search === '' ? '' : `?${search}`}`, headers, json }, signal);

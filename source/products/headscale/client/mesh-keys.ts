@@ -1,7 +1,5 @@
 import { wordsOf } from '../../../text/words.ts';
 
-/* Keys of a mesh control server (reference/headscale.md): checks that need no request. */
-
 /** Form of an API key from 0.28 on, and before. */
 const newApiKey = /^hskey-api-([\w-]{12})-[\w-]{64}$/;
 const oldApiKey = /^([A-Za-z0-9_-]{4,16})\.[A-Za-z0-9_-]{16,128}$/;

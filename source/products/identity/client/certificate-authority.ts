@@ -104,7 +104,6 @@ cat > "$work/request.pem"
 STEPPATH=${home} step ca sign "$work/request.pem" "$work/certificate.pem" --provisioner "$1" --provisioner-password-file ${home}/secrets/password --not-after "$2" --force >&2
 cat "$work/certificate.pem"`;
 
-/** The running container of Smallstep's authority, used through the tools of its own image. */
 interface CertificateAuthority {
   engine: Engine;
   container: ContainerDetail;
@@ -122,33 +121,25 @@ export async function readCertificates({ engine, container }: CertificateAuthori
 }
 
 /** Returns the certificate with its chain, in PEM. Throws `failed.authority`. */
-export async function signRequest(
-  grant: Grant,
-  { engine, container }: CertificateAuthority,
-  request: string,
-  hours: number,
-): Promise<string> {
+export async function signRequest(grant: Grant, { engine, container }: CertificateAuthority, request: string, hours: number) {
   const argv = ['sh', '-c', signScript, 'sign', provisioner, `${hours}h`];
   const { exitCode, stdout, stderr } = await engine.writer(grant).exec(container.id, argv, { stdin: Buffer.from(request) });
   const made = new TextDecoder().decode(stdout);
   if (exitCode === 0 && made.includes('-----BEGIN CERTIFICATE-----')) return made.slice(made.indexOf('-----BEGIN CERTIFICATE-----'));
   const words = reasonIn(new TextDecoder().decode(stderr));
-  if (/more than the authorized maximum|requested duration/i.test(words))
-    throw failed(
-      `The CA does not issue certificates for that validity period: ${words}.`,
-      'Use fewer days, or increase maxTLSCertDuration in the claims of the provisioner.',
-    );
-  if (/provisioner.*not found|no provisioner/i.test(words))
-    throw failed(
-      `The CA has no provisioner named "${provisioner}".`,
-      'To list the provisioners, run "step ca provisioner list" in the container.',
-    );
+  if (/more than the authorized maximum|requested duration/i.test(words)) {
+    const remedy = 'Use fewer days, or increase maxTLSCertDuration in the claims of the provisioner.';
+    throw failed(`The CA does not issue certificates for that validity period: ${words}.`, remedy);
+  }
+  if (/provisioner.*not found|no provisioner/i.test(words)) {
+    const message = `The CA has no provisioner named "${provisioner}".`;
+    throw failed(message, 'To list the provisioners, run "step ca provisioner list" in the container.');
+  }
   // The image generates a password for each unless one is set, and stores only that of the keys.
-  if (/failed to decrypt\b.*invalid password/i.test(words))
-    throw failed(
-      `The password of the provisioner "${provisioner}" differs from the password of the CA keys.`,
-      `Recreate the provisioner in the container: run "step ca provisioner remove ${provisioner}", then "step ca provisioner add ${provisioner} --type JWK --create --password-file ${home}/secrets/password", and restart the container.`,
-    );
+  if (/failed to decrypt\b.*invalid password/i.test(words)) {
+    const remedy = `Recreate the provisioner in the container: run "step ca provisioner remove ${provisioner}", then "step ca provisioner add ${provisioner} --type JWK --create --password-file ${home}/secrets/password", and restart the container.`;
+    throw failed(`The password of the provisioner "${provisioner}" differs from the password of the CA keys.`, remedy);
+  }
   throw failed(`The CA did not sign the request: ${words || `exit code ${exitCode}`}.`, 'Check the log of the CA.');
 }
 

@@ -28,7 +28,6 @@ export const isRemovedBy = (removedIn: string, minor: number): boolean => {
   return found !== null && Number(found[1]) <= minor;
 };
 
-/** Checks for API versions that clients still request and that the next release no longer serves. */
 export async function checkDeprecated(api: ClusterApi, targetMinor: number, signal: AbortSignal): Promise<CheckResult> {
   const { text } = await api.text('/metrics', signal);
   if (!text.includes('apiserver_request'))
@@ -60,7 +59,6 @@ interface KubeWebhooks extends Named {
   }[];
 }
 
-/** Checks for webhooks that refuse every request because their service has no endpoints. */
 export async function checkWebhooks(api: ClusterApi, signal: AbortSignal): Promise<CheckResult> {
   const kinds = ['validatingwebhookconfigurations', 'mutatingwebhookconfigurations'];
   const found = await Promise.all(kinds.map((plural) => api.list<KubeWebhooks>(`/apis/admissionregistration.k8s.io/v1/${plural}`, signal)));
@@ -76,12 +74,10 @@ export async function checkWebhooks(api: ClusterApi, signal: AbortSignal): Promi
     answering.set(key, answers);
     if (!answers) dead.push(`${configuration} (${hook.name ?? ''}): ${key} has no endpoints`);
   }
-  if (dead.length > 0)
-    return blocked(
-      `requests fail because a webhook service does not respond: ${dead.join('; ')}`,
-      'Restore the service, or set failurePolicy: Ignore until then. Otherwise, evicted pods might not be recreated.',
-      dead,
-    );
+  if (dead.length > 0) {
+    const advice = 'Restore the service, or set failurePolicy: Ignore until then. Otherwise, evicted pods might not be recreated.';
+    return blocked(`requests fail because a webhook service does not respond: ${dead.join('; ')}`, advice, dead);
+  }
   if (closed.length === 0) return ok(`${countText(all.length, 'webhook')}, none of which fails closed`);
   return ok(`${countText(all.length, 'webhook')}, ${closed.length} of which fail closed; their services have endpoints`);
 }
@@ -117,7 +113,6 @@ export async function checkApiServices(api: ClusterApi, signal: AbortSignal): Pr
 
 type KubeCrd = KubeObject<{ versions?: readonly { name?: string; served?: boolean }[] }, { storedVersions?: readonly string[] }>;
 
-/** Checks for custom resources that are stored under a version that is no longer served. */
 export async function checkStoredVersions(api: ClusterApi, signal: AbortSignal): Promise<CheckResult> {
   const crds = await api.list<KubeCrd>('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', signal);
   const found = crds.flatMap(({ metadata, spec, status }) => {
@@ -162,11 +157,9 @@ export async function checkRights(api: ClusterApi, signal: AbortSignal): Promise
     if (!(await isAllowed(api, right, signal))) missing.push(`${right.verb} ${resource} (to ${use})`);
   }
   if (missing.length === 0) return ok('cordon, drain and uncordon are allowed');
-  return blocked(
-    `missing: ${missing.join(', ')}`,
-    'Create two cluster roles and bind both to the user: "kubectl create clusterrole quarterdeck-upgrade --verb=get,list,patch --resource=nodes,pods" and "kubectl create clusterrole quarterdeck-evict --verb=create --resource=pods/eviction".',
-    missing,
-  );
+  const advice =
+    'Create two cluster roles and bind both to the user: "kubectl create clusterrole quarterdeck-upgrade --verb=get,list,patch --resource=nodes,pods" and "kubectl create clusterrole quarterdeck-evict --verb=create --resource=pods/eviction".';
+  return blocked(`missing: ${missing.join(', ')}`, advice, missing);
 }
 
 type UpgradePlan = KubeObject<
@@ -224,9 +217,7 @@ export async function checkBackups(api: ClusterApi, nowMs: number, signal: Abort
   else if (nowMs - whole.atMs > dayMs) problems.push(`last completed backup: ${agoText(nowMs - whole.atMs)}`);
   const evidence = ended.slice(0, 8).map(({ name, phase, atMs }) => `${name}  ${phase}  ${new Date(atMs).toISOString()}`);
   if (problems.length === 0) return ok(`Velero: ${whole?.name}, ${agoText(nowMs - (whole?.atMs ?? nowMs))}`, evidence);
-  return warning(
-    `Velero: ${problems.join('; ')}`,
-    'Fix unavailable locations and paused or invalid schedules. Create a backup: velero backup create before-upgrade --wait. Then check its phase, because the command exits with 0 whatever the phase.',
-    evidence,
-  );
+  const advice =
+    'Fix unavailable locations and paused or invalid schedules. Create a backup: velero backup create before-upgrade --wait. Then check its phase, because the command exits with 0 whatever the phase.';
+  return warning(`Velero: ${problems.join('; ')}`, advice, evidence);
 }

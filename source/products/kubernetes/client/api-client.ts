@@ -199,16 +199,12 @@ function missingRight(words: string): Fault {
   const full = group === '' ? (resource ?? path) : resource?.replace(/(?=\/|$)/, `.${group}`);
   const rule = resource === undefined ? `--non-resource-url=${path}` : `--resource=${full}`;
   const role = `quarterdeck-${verb}-${(full ?? '').replace(/[^a-z0-9]+/g, '-').replace(/^-|-$/g, '')}`;
-  return new Fault(
-    'refused.right',
-    `User ${user} is not allowed to ${verb} ${full}.`,
-    `Grant the permission: kubectl create clusterrole ${role} --verb=${verb} ${rule} && kubectl create clusterrolebinding ${role} --clusterrole=${role} --user=${user}`,
-  );
+  const remedy = `Grant the permission: kubectl create clusterrole ${role} --verb=${verb} ${rule} && kubectl create clusterrolebinding ${role} --clusterrole=${role} --user=${user}`;
+  return new Fault('refused.right', `User ${user} is not allowed to ${verb} ${full}.`, remedy);
 }
 
 const ofAnother = /^(?:DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_(?:VERIFY|GET)_\w+|CERT_SIGNATURE_FAILURE)$/;
 
-/** Returns what is wrong with a certificate, and the remedy. */
 function certificateWords(code: string): [why: string, remedy: string] | undefined {
   if (code === 'CERT_HAS_EXPIRED')
     return ["the API server's certificate has expired", 'With kubeadm, check on a control-plane node: kubeadm certs check-expiration'];
@@ -232,10 +228,6 @@ function notReached(shown: string, thrown: unknown, limitMs?: number): Fault {
       (/ALERT|ERR_SSL/.test(code)
         ? 'it rejects the client certificate or the TLS version, or does not use TLS'
         : cleanLine(messageOf(thrown)).replace(/\.$/, '')));
-  return new Fault(
-    'unreachable.cluster',
-    `Cannot reach the cluster at ${shown}: ${why}.`,
-    fix ?? 'Check that the API server is running and reachable from this host, or select another host with --host.',
-    { cause: thrown },
-  );
+  const remedy = fix ?? 'Check that the API server is running and reachable from this host, or select another host with --host.';
+  return new Fault('unreachable.cluster', `Cannot reach the cluster at ${shown}: ${why}.`, remedy, { cause: thrown });
 }

@@ -34,7 +34,6 @@ export async function planDrain(api: ClusterApi, node: string, signal: AbortSign
   return { evicted, withData: withData.map(podName), bare: bare.map(podName) };
 }
 
-/** Returns what a drain loses, a clause for each pod. */
 export const lossesOf = ({ withData, bare }: Awaited<ReturnType<typeof planDrain>>): string[] => [
   ...withData.map((pod) => `${pod} loses its emptyDir data`),
   ...bare.map((pod) => `${pod} is not recreated, because it has no controller`),
@@ -93,13 +92,7 @@ export interface DrainProgress {
 export const drainPace = { everyMs: 2_000, againMs: 5_000, stalledMs: 300_000 };
 
 /** Waits until the pods are gone, and retries an eviction that a budget refuses. Throws `failed.drain` if there is no more progress. */
-export async function drainNode(
-  grant: Grant,
-  api: ClusterApi,
-  node: string,
-  tell: (progress: DrainProgress) => void,
-  pace = drainPace,
-): Promise<void> {
+export async function drainNode(grant: Grant, api: ClusterApi, node: string, tell: (progress: DrainProgress) => void, pace = drainPace) {
   const { signal } = grant;
   const nextMs = new Map<string, number>();
   let refused = new Map<string, Refused>();

@@ -87,12 +87,10 @@ export async function createSnapshot(grant: Grant, nodeExec: NodeExec, tools: Et
   for (const argv of snapshotCommands(tools, access, file).slice(0, -1))
     need(await nodeExec.run(grant, argv, env), argv.slice(tools.prefix.length, tools.prefix.length + 1).join(' '));
   const snapshot = await verifySnapshot(nodeExec, tools, file, grant.signal);
-  if (snapshot.revision < before.revision)
-    throw new Fault(
-      'failed.snapshot',
-      `The snapshot ${cleanLine(file)} has revision ${snapshot.revision}, but etcd was already at ${before.revision}.`,
-      'Create the snapshot again from an up-to-date etcd member.',
-    );
+  if (snapshot.revision < before.revision) {
+    const message = `The snapshot ${cleanLine(file)} has revision ${snapshot.revision}, but etcd was already at ${before.revision}.`;
+    throw new Fault('failed.snapshot', message, 'Create the snapshot again from an up-to-date etcd member.');
+  }
   return snapshot;
 }
 

@@ -62,11 +62,8 @@ export async function readKubeconfig(host: Host, named: string | undefined, sign
   if (found.length > 0) return join(found);
   const where = host.kind === 'ssh' ? ` on ${cleanLine(host.name)}` : '';
   const shut = closed.length > 0 ? ` Not readable: ${closed.map(cleanLine).join(', ')}.` : '';
-  throw new Fault(
-    'usage.kubeconfig',
-    `No kubeconfig found${where}: checked ${wanted.map(cleanLine).join(', ')}.${shut}`,
-    'Pass a kubeconfig with --kubeconfig FILE, or set KUBECONFIG.',
-  );
+  const message = `No kubeconfig found${where}: checked ${wanted.map(cleanLine).join(', ')}.${shut}`;
+  throw new Fault('usage.kubeconfig', message, 'Pass a kubeconfig with --kubeconfig FILE, or set KUBECONFIG.');
 }
 
 function parsed(file: string, text: string): JsonObject {
@@ -82,12 +79,8 @@ function parsed(file: string, text: string): JsonObject {
 }
 
 function broken(file: string, why: string, line?: number): Fault {
-  return new Fault(
-    'config.kubeconfig',
-    `The kubeconfig ${cleanLine(file)} cannot be used: ${cleanLine(why)}.`,
-    'Fix the file, or pass another one with --kubeconfig FILE.',
-    { where: { file, line } },
-  );
+  const message = `The kubeconfig ${cleanLine(file)} cannot be used: ${cleanLine(why)}.`;
+  return new Fault('config.kubeconfig', message, 'Fix the file, or pass another one with --kubeconfig FILE.', { where: { file, line } });
 }
 
 const textIn = (value: JsonObject, key: string): string | undefined => {
@@ -124,12 +117,10 @@ function join(found: readonly Entry[]) {
 export async function loginOf(host: Host, config: Kubeconfig, name: string, signal: AbortSignal): Promise<ClusterLogin> {
   const { contexts, clusters, users } = config.parts;
   const context = contexts.get(name);
-  if (!context)
-    throw new Fault(
-      'usage.context',
-      `No context "${cleanLine(name)}" in ${config.files.map(cleanLine).join(', ')}.`,
-      nameRemedy(name, new Set(contexts.keys()), 'The kubeconfig defines no contexts.'),
-    );
+  if (!context) {
+    const remedy = nameRemedy(name, new Set(contexts.keys()), 'The kubeconfig defines no contexts.');
+    throw new Fault('usage.context', `No context "${cleanLine(name)}" in ${config.files.map(cleanLine).join(', ')}.`, remedy);
+  }
   const clusterName = textIn(context.value, 'cluster') ?? '';
   const userName = textIn(context.value, 'user') ?? '';
   const cluster = clusters.get(clusterName);
@@ -239,12 +230,11 @@ export function checkLogin({ context, cert, ca }: ClusterLogin, nowMs: number): 
     const message = `The client certificate of context ${name} cannot be read.`;
     throw new Fault('config.kubeconfig', message, 'Get a new kubeconfig from the cluster.');
   }
-  if (end && end.endsMs <= nowMs)
-    throw new Fault(
-      'refused.certificate',
-      `The client certificate of context ${name} (${end.subject}) expired on ${end.day}.`,
-      'With kubeadm, run "kubeadm certs renew admin.conf" on a control-plane node and copy /etc/kubernetes/admin.conf again. k3s and RKE2 renew the certificate when they are restarted; then copy their kubeconfig again.',
-    );
+  if (end && end.endsMs <= nowMs) {
+    const remedy =
+      'With kubeadm, run "kubeadm certs renew admin.conf" on a control-plane node and copy /etc/kubernetes/admin.conf again. k3s and RKE2 renew the certificate when they are restarted; then copy their kubeconfig again.';
+    throw new Fault('refused.certificate', `The client certificate of context ${name} (${end.subject}) expired on ${end.day}.`, remedy);
+  }
   // A bundle, as during a rotation, has several authorities, of which one valid one is enough.
   const authorities = (ca?.match(onePem) ?? []).flatMap((pem) => certificateEnd(pem) ?? []).sort((one, other) => one.endsMs - other.endsMs);
   const authority = authorities.at(-1);

@@ -32,12 +32,11 @@ export function checkNodes({ nodes, distribution }: ClusterFacts, ours: Readonly
   const logs = new Set(nodes.flatMap(({ ready, controlPlane }) => (ready ? [] : logLocation(distribution, controlPlane))));
   const log = logs.size > 0 ? `Check the log of its kubelet: ${[...logs].join(' or ')}` : 'Free up disk space.';
   if (unfit.length > 0) return blocked(unfit.join('; '), `Restore the node first. ${log}`, evidence);
-  if (foreign.length > 0)
-    return blocked(
-      foreign.join('; '),
-      'Find out why the node was cordoned. Nodes are upgraded one at a time, and a cordoned node does not accept pods from drained nodes.',
-      evidence,
-    );
+  if (foreign.length > 0) {
+    const advice =
+      'Find out why the node was cordoned. Nodes are upgraded one at a time, and a cordoned node does not accept pods from drained nodes.';
+    return blocked(foreign.join('; '), advice, evidence);
+  }
   if (pressed.length > 0)
     return warning([...waiting, ...pressed].join('; '), 'Free up memory or processes on these nodes before others are drained.', evidence);
   if (waiting.length > 0) return warning(waiting.join('; '), 'The upgrade waits until the node is ready.', evidence);
@@ -62,12 +61,11 @@ export function checkKubectl({ exitCode, stdout }: NodeOutcome, { apiServers }: 
 export function checkSkew(facts: ClusterFacts): CheckResult {
   const { apiServers, apiServer, nodes } = facts;
   const problems = skewProblems(facts);
-  if (problems.length > 0)
-    return blocked(
-      problems.join(' '),
-      'Upgrade outdated components, starting with the control plane. Downgrade components that are newer than the API servers.',
-      problems,
-    );
+  if (problems.length > 0) {
+    const advice =
+      'Upgrade outdated components, starting with the control plane. Downgrade components that are newer than the API servers.';
+    return blocked(problems.join(' '), advice, problems);
+  }
   const behind = nodes.filter(({ kubelet }) => kubelet.minor < apiServer.minor);
   const servers = [...new Set(apiServers.map(minorText))].sort();
   const differences = [
@@ -85,10 +83,8 @@ export function checkSupport({ apiServer }: ClusterFacts, nowMs: number): CheckR
   const behind = newest - apiServer.minor;
   const reported = `${minorText(apiServer)} (newest: probably 1.${newest})`;
   if (behind < supportedMinors) return ok(`${reported}, still supported`);
-  return warning(
-    `${reported}, ${behind} minor versions behind, no longer supported by the Kubernetes project`,
-    `Three minor versions are released each year, and the newest ${supportedMinors} get fixes, so stay within two minor versions of the newest. Upgrade one minor version at a time.`,
-  );
+  const advice = `Three minor versions are released each year, and the newest ${supportedMinors} get fixes, so stay within two minor versions of the newest. Upgrade one minor version at a time.`;
+  return warning(`${reported}, ${behind} minor versions behind, no longer supported by the Kubernetes project`, advice);
 }
 
 export async function checkHealth(api: ClusterApi, signal: AbortSignal): Promise<CheckResult> {
@@ -97,19 +93,16 @@ export async function checkHealth(api: ClusterApi, signal: AbortSignal): Promise
     text.split('\n').flatMap((line) => (line.startsWith('[-]') ? [`${page} ${line.slice(3)}`] : [])),
   );
   const sound = pages.every(({ status }) => status === 200);
-  if (!sound || failing.length > 0)
-    return blocked(
-      failing.length > 0 ? failing.join('; ') : pages.map(({ page, status }) => `${page} returned ${status}`).join(', '),
-      'Fix these problems first, because an upgrade restarts the API server.',
-      failing,
-    );
+  if (!sound || failing.length > 0) {
+    const summary = failing.length > 0 ? failing.join('; ') : pages.map(({ page, status }) => `${page} returned ${status}`).join(', ');
+    return blocked(summary, 'Fix these problems first, because an upgrade restarts the API server.', failing);
+  }
   const etcd = pages.some(({ text }) => /^\[\+\]etcd ok/m.test(text));
   return ok(`ready and live${etcd ? ', including etcd' : ''}`);
 }
 
 const shownPods = 12;
 
-/** Checks for system pods that are not ready, and for any pods that crash repeatedly or cannot be scheduled. */
 export async function checkPods(api: ClusterApi, signal: AbortSignal, each: (count: number) => void): Promise<CheckResult> {
   const pods = await api.list<KubePod>('/api/v1/pods', signal, { fields: 'status.phase!=Succeeded' }, each);
   const system: string[] = [];
@@ -125,11 +118,8 @@ export async function checkPods(api: ClusterApi, signal: AbortSignal, each: (cou
   const all = [...system, ...others];
   const evidence = [...all.slice(0, shownPods), ...(all.length > shownPods ? [`and ${all.length - shownPods} more`] : [])];
   if (all.length === 0) return ok(`${countText(pods.length, 'pod')}, none with problems`);
-  return warning(
-    `${all.length} of ${countText(pods.length, 'pod')} with problems${system.length > 0 ? `, ${system.length} in kube-system` : ''}`,
-    'Fix these pods before the upgrade, or record them to distinguish them from new problems.',
-    evidence,
-  );
+  const summary = `${all.length} of ${countText(pods.length, 'pod')} with problems${system.length > 0 ? `, ${system.length} in kube-system` : ''}`;
+  return warning(summary, 'Fix these pods before the upgrade, or record them to distinguish them from new problems.', evidence);
 }
 
 type KubeadmCertificate = Partial<{ name: string; residualTime: number; missing: boolean }>;
@@ -141,26 +131,21 @@ const notRenewed = 'Renew certificate authorities and externally managed certifi
 export async function checkCertificates(nodeExec: NodeExec, signal: AbortSignal): Promise<CheckResult> {
   const outcome = await nodeExec.read(['kubeadm', 'certs', 'check-expiration', '-o', 'json'], signal);
   const found = outcome.exitCode === 0 ? certificatesIn(outcome.stdout) : undefined;
-  if (!found?.length)
-    return warning(
-      `Not checked: ${found ? 'kubeadm listed no certificates' : lastWords(outcome) || 'kubeadm printed nothing'}`,
-      'Run on a control-plane node: kubeadm certs check-expiration',
-    );
+  if (!found?.length) {
+    const advice = 'Run on a control-plane node: kubeadm certs check-expiration';
+    return warning(`Not checked: ${found ? 'kubeadm listed no certificates' : lastWords(outcome) || 'kubeadm printed nothing'}`, advice);
+  }
   const ended = found.flatMap(({ name, days }) => (days < 0 ? [name] : []));
   const soon = found.filter(({ days }) => days >= 0 && days < soonDays);
   const evidence = found.map(({ name, days }) => `${name}  ${countText(days, 'day')}`);
-  if (ended.length > 0)
-    return blocked(
-      `expired: ${ended.join(', ')}`,
-      `Run "kubeadm certs renew all", then restart the control plane. ${notRenewed}`,
-      evidence,
-    );
-  if (soon.length > 0)
-    return warning(
-      `expiring soon: ${soon.map(({ name, days }) => `${name} (${countText(days, 'day')})`).join(', ')}`,
-      `kubeadm upgrade renews certificates, unless --certificate-renewal=false is set. ${notRenewed}`,
-      evidence,
-    );
+  if (ended.length > 0) {
+    const summary = `expired: ${ended.join(', ')}`;
+    return blocked(summary, `Run "kubeadm certs renew all", then restart the control plane. ${notRenewed}`, evidence);
+  }
+  if (soon.length > 0) {
+    const advice = `kubeadm upgrade renews certificates, unless --certificate-renewal=false is set. ${notRenewed}`;
+    return warning(`expiring soon: ${soon.map(({ name, days }) => `${name} (${countText(days, 'day')})`).join(', ')}`, advice, evidence);
+  }
   const next = countText(Math.min(...found.map(({ days }) => days)), 'day');
   return ok(`${countText(found.length, 'certificate')}, next expiry in ${next}`, evidence);
 }
@@ -196,11 +181,8 @@ export function checkTalos({ nodes }: ClusterFacts, targetMinor: number): CheckR
   const range = `Talos 1.${lowest} supports Kubernetes 1.${oldestOf(lowest)} to 1.${newestOf(lowest)}`;
   if (targetMinor > newestOf(lowest)) {
     const behind = reported.filter(({ minor }) => minor !== undefined && targetMinor > newestOf(minor)).map(({ name }) => name);
-    return blocked(
-      `${range}; too old for 1.${targetMinor} on ${behind.join(', ')}`,
-      `Upgrade Talos first, one minor version and one node at a time: talosctl -n NODE upgrade --image ghcr.io/siderolabs/installer:v1.${lowest + 1}.N`,
-      evidence,
-    );
+    const advice = `Upgrade Talos first, one minor version and one node at a time: talosctl -n NODE upgrade --image ghcr.io/siderolabs/installer:v1.${lowest + 1}.N`;
+    return blocked(`${range}; too old for 1.${targetMinor} on ${behind.join(', ')}`, advice, evidence);
   }
   if (targetMinor < oldestOf(lowest)) return warning(`${range}; 1.${targetMinor} is too old`, 'Choose a supported version.', evidence);
   return ok(range, evidence);

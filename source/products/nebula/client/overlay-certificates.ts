@@ -17,16 +17,15 @@ export interface NodeRequest extends Pick<OverlayMesh['nodes'][number], 'name' |
   seconds: number | undefined;
 }
 
+type SignedKey = Record<'certificate' | 'key', string>;
+
 /* nebula-cert of Nebula runs on this machine, wherever the mesh is: the authority's key is not sent to another machine. */
 
 /**
  * Creates an authority: its certificate and its private key, which is in a temporary folder only while the program runs. Throws
  * `refused.noProgram` and `failed.overlay`, as all of these do.
  */
-export async function createCa(
-  { signal }: Grant,
-  { name, seconds }: { name: string; seconds: number },
-): Promise<{ certificate: string; key: string }> {
+export async function createCa({ signal }: Grant, { name, seconds }: { name: string; seconds: number }): Promise<SignedKey> {
   const script = `${inMemory}
 nebula-cert ca -name "$1" -duration "$2" -out-crt "$d/ca.crt" -out-key "$d/ca.key" >&2 && cat "$d/ca.crt" "$d/ca.key"`;
   const text = await outputOf('create the CA', script, { signal }, [name, `${seconds}s`]);
@@ -36,11 +35,8 @@ nebula-cert ca -name "$1" -duration "$2" -out-crt "$d/ca.crt" -out-key "$d/ca.ke
 }
 
 /** Signs a node, whose private key is created here and never passed to the program; that of the authority is passed through a pipe. */
-export async function signNode(
-  { signal }: Grant,
-  authority: { certificate: string; key: string },
-  { name, network, groups, subnets, seconds }: NodeRequest,
-): Promise<{ certificate: string; key: string }> {
+export async function signNode({ signal }: Grant, authority: SignedKey, request: NodeRequest): Promise<SignedKey> {
+  const { name, network, groups, subnets, seconds } = request;
   const pair = makeNodeKey();
   const script = `${inMemory}
 printf '%s\\n' "$OVERLAY_CA" >"$d/ca.crt" && printf '%s\\n' "$OVERLAY_PUBLIC" >"$d/host.pub" || exit
@@ -159,12 +155,9 @@ function wordsOf({ stdout, stderr }: ExecOutcome): string {
 }
 
 function missing(cause?: unknown): Fault {
-  return new Fault(
-    'refused.noProgram',
-    'nebula-cert is not installed on this machine.',
-    'Install nebula on this machine, on Debian and Ubuntu with apt install nebula. The private key of the CA is not sent to other machines.',
-    { cause },
-  );
+  const remedy =
+    'Install nebula on this machine, on Debian and Ubuntu with apt install nebula. The private key of the CA is not sent to other machines.';
+  return new Fault('refused.noProgram', 'nebula-cert is not installed on this machine.', remedy, { cause });
 }
 
 function failed(what: string, words: string, remedy = 'Nothing was stored.'): Fault {

@@ -1,5 +1,5 @@
 import { HttpClient, requirePrivate } from '../../../calls/http-client.ts';
-import type { HttpAnswer, HttpEndpoint } from '../../../calls/http-exchange.ts';
+import type { HttpAnswer, HttpEndpoint, HttpRequest } from '../../../calls/http-exchange.ts';
 import { Fault } from '../../../faults/fault.ts';
 import type { Grant } from '../../../grants/grant.ts';
 import { cleanLine } from '../../../text/clean.ts';
@@ -99,16 +99,10 @@ export class TunnelUi {
 /** The answer with the server's own error message, cleaned. */
 type Answer = HttpAnswer & { words: string };
 
-async function send(
-  endpoint: HttpEndpoint,
-  { method, path, json, headers = {} }: { method: string; path: string; json?: object; headers?: Readonly<Record<string, string>> },
-  signal: AbortSignal,
-): Promise<Answer> {
+async function send(endpoint: HttpEndpoint, request: HttpRequest, signal: AbortSignal): Promise<Answer> {
+  const headers = { accept: 'application/json', ...request.headers };
   // Nothing secret is sent before `logIn` has required a private connection.
-  const answer = await new HttpClient(endpoint, { secrets: undefined }).send(
-    { method, path, headers: { accept: 'application/json', ...headers }, json },
-    signal,
-  );
+  const answer = await new HttpClient(endpoint, { secrets: undefined }).send({ ...request, headers }, signal);
   const said = objectOf(answer.json) ?? {};
   const words = cleanLine(['error', 'message', 'statusMessage'].map((name) => textOf(said[name])).find(Boolean) ?? '').slice(0, 200);
   return Object.assign(answer, { words });
@@ -137,9 +131,6 @@ function loginFault({ shown }: HttpEndpoint, why: string): Fault {
 }
 
 function failed({ shown }: HttpEndpoint, what: string, status: number, words: string): Fault {
-  return new Fault(
-    'failed.tunnelUi',
-    `${shown} ${what}: status ${status}${words === '' ? '' : `, ${words}`}.`,
-    status === 401 ? 'The session has expired. Run the command again.' : 'Check the server log.',
-  );
+  const remedy = status === 401 ? 'The session has expired. Run the command again.' : 'Check the server log.';
+  return new Fault('failed.tunnelUi', `${shown} ${what}: status ${status}${words === '' ? '' : `, ${words}`}.`, remedy);
 }

@@ -67,11 +67,7 @@ export abstract class Ceremony<Result> {
 
 export class ShareRotation extends Ceremony<NewShares> {
   /** Finds the API calls of this server. Throws `refused.ceremony` if it has none. `recovery` is for a server with auto-unseal. */
-  static async open(
-    endpoint: HttpEndpoint,
-    { token, recovery }: { token: string; recovery: boolean },
-    signal: AbortSignal,
-  ): Promise<ShareRotation> {
+  static async open(endpoint: HttpEndpoint, token: string, recovery: boolean, signal: AbortSignal): Promise<ShareRotation> {
     const attempts = recovery ? ['sys/rotate/recovery/init', 'sys/rekey-recovery-key/init'] : ['sys/rotate/root/init', 'sys/rekey/init'];
     const calls = await findCalls(endpoint, token, attempts, 'create new key shares', signal);
     if (!calls) throw noCalls('create new key shares');
@@ -158,11 +154,9 @@ async function findCalls(
 }
 
 export function noCalls(what: string): Fault {
-  return vaultFault(
-    `This server cannot ${what} over its API. The call is disabled, or the server is too old.`,
-    'Newer OpenBao versions require a login. To allow the call without one temporarily, set disable_unauthed_rekey_endpoints or disable_unauthed_generate_root_endpoints to false in the listener. In Vault, set enable_unauthenticated_access.',
-    'refused.ceremony',
-  );
+  const remedy =
+    'Newer OpenBao versions require a login. To allow the call without one temporarily, set disable_unauthed_rekey_endpoints or disable_unauthed_generate_root_endpoints to false in the listener. In Vault, set enable_unauthenticated_access.';
+  return vaultFault(`This server cannot ${what} over its API. The call is disabled, or the server is too old.`, remedy, 'refused.ceremony');
 }
 
 function statusOf(data: JsonObject) {

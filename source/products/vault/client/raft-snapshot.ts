@@ -16,11 +16,8 @@ export const snapshotLimitBytes = 1024 * 1024 * 1024;
 export async function createSnapshot(api: VaultApi, signal: AbortSignal) {
   const { status, body, words } = await api.download('sys/storage/raft/snapshot', { limitMs, limitBytes: snapshotLimitBytes }, signal);
   if (/not.*raft|raft storage is not in use/i.test(words) || (status === 404 && words !== '')) {
-    throw vaultFault(
-      'The server does not use integrated storage (raft), which snapshots require.',
-      'Back up the component instead: quarterdeck backup COMPONENT',
-      'refused.snapshot',
-    );
+    const message = 'The server does not use integrated storage (raft), which snapshots require.';
+    throw vaultFault(message, 'Back up the component instead: quarterdeck backup COMPONENT', 'refused.snapshot');
   }
   if (status !== 200) throw vaultRefusal({ status, words }, 'create a snapshot');
   return { bytes: body, ...(await readSnapshot(body, signal)) };
@@ -32,11 +29,8 @@ export async function restoreSnapshot(grant: Grant, api: VaultApi, bytes: Uint8A
   const { status, words } = await api.send('POST', path, bytes, grant.signal, limitMs);
   if (status === 204 || status === 200) return;
   if (/different set of unseal keys|could not verify hash file/i.test(words)) {
-    throw vaultFault(
-      'The snapshot was created with different key shares. Nothing was changed.',
-      'If it is the right snapshot and you have its key shares, run the command again with --force.',
-      'refused.snapshotKeys',
-    );
+    const remedy = 'If it is the right snapshot and you have its key shares, run the command again with --force.';
+    throw vaultFault('The snapshot was created with different key shares. Nothing was changed.', remedy, 'refused.snapshotKeys');
   }
   throw vaultRefusal({ status, words }, 'restore the snapshot');
 }

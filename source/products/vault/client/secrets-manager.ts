@@ -64,11 +64,8 @@ export class SecretsManager extends VaultApi {
     const counts = { [names.shares]: shares, [names.threshold]: threshold, ...(pgpKeys && { [names.pgpKeys]: pgpKeys }) };
     const answer = await this.send('PUT', 'sys/init', counts, grant.signal, patientMs);
     if (answer.status !== 200 && /already initialized/i.test(answer.words)) {
-      throw new Fault(
-        'refused.initialised',
-        'The server was initialised by another request in the meantime.',
-        'Its keys were returned to that request. If they are lost, remove the data of the server and start again.',
-      );
+      const remedy = 'Its keys were returned to that request. If they are lost, remove the data of the server and start again.';
+      throw new Fault('refused.initialised', 'The server was initialised by another request in the meantime.', remedy);
     }
     if (answer.status !== 200) {
       const words = answer.words || `it responded with status ${answer.status}`;
@@ -78,11 +75,8 @@ export class SecretsManager extends VaultApi {
     const made = textsIn(body, names.made);
     const rootToken = textOf(body['root_token']);
     if (made.length === shares && rootToken !== '') return { shares: made, rootToken };
-    throw new Fault(
-      'failed.initialise',
-      'The server was initialised, but did not return the requested keys.',
-      'The keys are lost. Remove the data of the server and start again.',
-    );
+    const message = 'The server was initialised, but did not return the requested keys.';
+    throw new Fault('failed.initialise', message, 'The keys are lost. Remove the data of the server and start again.');
   }
 
   async close(grant: Grant, token: string): Promise<void> {

@@ -128,11 +128,8 @@ export async function logIn(grant: Grant, endpoint: HttpEndpoint, { mount, user,
   const answer = await new VaultApi(endpoint).send('POST', path, body, grant.signal);
   if (answer.status === 200) return loginOf(answer.json).token;
   if (answer.status === 400 || answer.status === 403 || answer.status === 500) {
-    throw vaultFault(
-      `The login was refused: ${answer.words || `status ${answer.status}`}.`,
-      `Check both credentials, and that this login method is mounted at "${cleanLine(mount)}".`,
-      'failed.login',
-    );
+    const remedy = `Check both credentials, and that this login method is mounted at "${cleanLine(mount)}".`;
+    throw vaultFault(`The login was refused: ${answer.words || `status ${answer.status}`}.`, remedy, 'failed.login');
   }
   throw vaultRefusal(answer, 'log in');
 }
@@ -141,10 +138,8 @@ function loginOf(json: unknown): { token: string; accessor: string } {
   const auth = objectOf(objectOf(json)?.['auth']) ?? {};
   const token = textOf(auth['client_token']);
   if (token !== '') return { token, accessor: cleanLine(textOf(auth['accessor'])) };
-  throw vaultFault(
-    'The server accepted the login but returned no token.',
-    "The login may require a second factor, which only the server's own command supports.",
-  );
+  const remedy = "The login may require a second factor, which only the server's own command supports.";
+  throw vaultFault('The server accepted the login but returned no token.', remedy);
 }
 
 /** Throws if the answer does not describe a token: a web page taken for a token could lead to the last token being revoked. */

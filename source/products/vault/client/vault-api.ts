@@ -5,12 +5,7 @@ import type { Host } from '../../../hosts/host.ts';
 import { cleanLine } from '../../../text/clean.ts';
 import { type JsonObject, listOf, objectOf } from '../../../text/json-value.ts';
 
-export interface VaultAnswer {
-  status: number;
-  json: unknown;
-  /** The server's message, cleaned: `permission denied`. Empty if there is none. */
-  words: string;
-}
+export type VaultAnswer = Awaited<ReturnType<VaultApi['send']>>;
 
 type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 
@@ -33,8 +28,8 @@ export class VaultApi {
     this.#token = token;
   }
 
-  /** Sends JSON, or bytes as they are. */
-  async send(method: Method, path: string, data: unknown, signal: AbortSignal, withinMs?: number): Promise<VaultAnswer> {
+  /** Sends JSON, or bytes as they are. `words` is the server's message, cleaned: `permission denied`. Empty if there is none. */
+  async send(method: Method, path: string, data: unknown, signal: AbortSignal, withinMs?: number) {
     const content =
       data instanceof Uint8Array ? { headers: { 'content-type': 'application/octet-stream' }, body: Buffer.from(data) } : { json: data };
     const answer = await this.#ask({ method, path, ...content }, signal, withinMs === undefined ? {} : { limitMs: withinMs });
@@ -62,11 +57,7 @@ export class VaultApi {
   }
 
   /** Downloads data that is not JSON. Throws `failed.store` for more than `limitBytes`. */
-  async download(
-    path: string,
-    limits: { limitMs: number; limitBytes: number },
-    signal: AbortSignal,
-  ): Promise<Pick<VaultAnswer, 'status' | 'words'> & { body: Buffer }> {
+  async download(path: string, limits: Required<HttpLimits>, signal: AbortSignal) {
     const { status, body, whole, json } = await this.#ask({ method: 'GET', path }, signal, limits);
     if (!whole) {
       const message = `The download is larger than ${Math.round(limits.limitBytes / 1024 / 1024)} MB.`;
@@ -121,11 +112,10 @@ export function vaultRefusal({ status, words }: Pick<VaultAnswer, 'status' | 'wo
   if (status === 503 && /sealed/i.test(words)) return vaultFault(`The server cannot ${what}: it is sealed.`, 'Unseal the server first.');
   if (status === 403 && /invalid token|bad token/i.test(words))
     return vaultFault('The server rejects the token.', 'Log in again, or use another token.');
-  if (status === 403)
-    return vaultFault(
-      `The token is not permitted to ${what}, or is not valid.`,
-      'To check the token: quarterdeck vault token COMPONENT. Or use another token.',
-    );
+  if (status === 403) {
+    const remedy = 'To check the token: quarterdeck vault token COMPONENT. Or use another token.';
+    return vaultFault(`The token is not permitted to ${what}, or is not valid.`, remedy);
+  }
   if (status === 429) return vaultFault(`The server did not ${what}: too many requests (status 429).`, 'Try again in a moment.');
   if (/standby/i.test(words)) return vaultFault(`The server did not ${what}, because it is a standby node.`, 'Use the active node.');
   return vaultFault(`The server did not ${what}: ${words || `it responded with status ${status}`}.`, 'Check the log of the server.');

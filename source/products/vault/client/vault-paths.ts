@@ -39,10 +39,8 @@ export class VaultPaths extends VaultApi {
     const data = dataOf(answer);
     const engine = engineAt(textOf(data['path']), data);
     if (engine && engine.mount !== '') return engine;
-    throw vaultFault(
-      `${shown} is not in a key-value engine (engine type: ${cleanLine(textOf(data['type'])) || 'unknown'}).`,
-      'Use a path in a key-value engine.',
-    );
+    const message = `${shown} is not in a key-value engine (engine type: ${cleanLine(textOf(data['type'])) || 'unknown'}).`;
+    throw vaultFault(message, 'Use a path in a key-value engine.');
   }
 
   /** Returns undefined if the path never had values. `version` is for engines of version 2. */
@@ -101,11 +99,8 @@ export class VaultPaths extends VaultApi {
     const body = engine.version === 1 ? values : { data: values, options: { cas: version ?? 0 } };
     const answer = await this.send('PUT', encodePath(pathIn(engine, 'data', path)), body, grant.signal);
     if (answer.status === 400 && /check-and-set/i.test(answer.words)) {
-      throw vaultFault(
-        `${cleanLine(path)} was not written, because it was changed in the meantime.`,
-        'Nothing was lost. Check the path, and run the command again.',
-        'failed.changed',
-      );
+      const message = `${cleanLine(path)} was not written, because it was changed in the meantime.`;
+      throw vaultFault(message, 'Nothing was lost. Check the path, and run the command again.', 'failed.changed');
     }
     if (answer.status !== 200 && answer.status !== 204) throw vaultRefusal(answer, `write ${cleanLine(path)}`);
     return engine.version === 2 ? numberIn(dataOf(answer), 'version') : undefined;
@@ -137,9 +132,6 @@ export function pathIn({ mount, version }: Engine, call: 'data' | 'metadata' | V
 
 function throwIfUnversioned({ mount, version }: Engine): void {
   if (version === 2) return;
-  throw vaultFault(
-    `${cleanLine(mount)} keeps no versions; each write replaces the previous values.`,
-    'To show the current values: quarterdeck vault read COMPONENT',
-    'refused.versions',
-  );
+  const message = `${cleanLine(mount)} keeps no versions; each write replaces the previous values.`;
+  throw vaultFault(message, 'To show the current values: quarterdeck vault read COMPONENT', 'refused.versions');
 }

@@ -13,7 +13,6 @@ type FoundEntry = Pick<Vulnerability, 'subject' | 'package' | 'id'> & Partial<Om
 /** Returns the position of a value in the file of a report, or of its nearest existing parent. */
 export type FindPosition = (path: (string | number)[]) => TextPosition;
 
-/** The contents of a scanner's file. */
 export type ScanReport = ReturnType<ReportBuilder['report']>;
 
 /** Collects the entries of any report. The same vulnerability of a package counts once, however many paths it is found at. */
@@ -97,7 +96,6 @@ function webAddress(text: string | undefined): string {
   return text !== undefined && /^https?:\/\/[^\s"'<>]{1,500}$/.test(text) ? cleanLine(text) : '';
 }
 
-/** Returns the fault for an unreadable file, with the position of the problem. */
 export function unreadableReport(
   file: string,
   why: string,

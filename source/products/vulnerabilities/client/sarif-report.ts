@@ -48,7 +48,6 @@ function isSilent(result: JsonObject): boolean {
 const ruleIdOf = (result: JsonObject, rule: JsonObject = {}) =>
   textOf(result['ruleId']) || textOf(objectOf(result['rule'])?.['id']) || textOf(rule['id']);
 
-/** Returns a lookup of the rule of a result; an empty one if there is none. */
 function ruleLookup(run: JsonObject, driver: JsonObject): (result: JsonObject) => JsonObject {
   const byIndex = listOf(driver['rules']);
   const extensions = objectsOf(objectOf(run['tool'])?.['extensions']).flatMap((one) => objectsOf(one['rules']));

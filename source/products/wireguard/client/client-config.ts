@@ -37,7 +37,6 @@ export function isFullTunnel(networks: readonly string[]): boolean {
   return networks.some((network) => network.endsWith('/0'));
 }
 
-/** Returns the client's configuration file. */
 export function clientConfig(wanted: ClientSettings, keys: Pick<ClientKeys, 'privateKey' | 'presharedKey'>): string {
   const { dns, domains } = wanted;
   const servers = isSplitDns(wanted) ? [] : [...dns, ...(dns.length > 0 ? domains : [])];
