@@ -96,11 +96,9 @@ function registryFault(code: FaultCode, message: string, reason: string, cause: 
 }
 
 function silentFault(reference: string): Fault {
-  return new Fault(
-    'engine.pull',
-    `${cleanLine(wholeImageName(reference))} cannot be pulled: the engine reported no progress for ${silenceLimitMs / 60_000} minutes.`,
-    'Check the network and the disk of the engine, then pull again: finished layers are not downloaded again.',
-  );
+  const message = `${cleanLine(wholeImageName(reference))} cannot be pulled: the engine reported no progress for ${silenceLimitMs / 60_000} minutes.`;
+  const remedy = 'Check the network and the disk of the engine, then pull again: finished layers are not downloaded again.';
+  return new Fault('engine.pull', message, remedy);
 }
 
 /**

@@ -51,12 +51,8 @@ export class ListenerWatch {
     } catch (cause) {
       signal.throwIfAborted();
       if ((cause as NodeJS.ErrnoException).code === 'ENOENT' && file.endsWith('6')) return '';
-      throw new Fault(
-        'failed.listeners',
-        `The listening sockets of this machine cannot be read: ${this.#proc}/net/${file} is not readable.`,
-        'Mount /proc, or run Quarterdeck outside the sandbox that hides it.',
-        { cause },
-      );
+      const message = `The listening sockets of this machine cannot be read: ${this.#proc}/net/${file} is not readable.`;
+      throw new Fault('failed.listeners', message, 'Mount /proc, or run Quarterdeck outside the sandbox that hides it.', { cause });
     }
   }
 

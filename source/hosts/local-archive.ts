@@ -138,11 +138,8 @@ export async function unpackLocal(
   const standing = await localKind(whole);
   if (standing !== 'missing' && !(standing === 'file' && replace)) {
     drop(archive);
-    throw new Fault(
-      'refused.exists',
-      `${target} already exists.`,
-      standing === 'file' ? 'Use another target, or use --force to replace the file.' : 'Use another target.',
-    );
+    const remedy = standing === 'file' ? 'Use another target, or use --force to replace the file.' : 'Use another target.';
+    throw new Fault('refused.exists', `${target} already exists.`, remedy);
   }
   const parent = dirname(whole);
   let workshop: string;
@@ -204,11 +201,8 @@ export async function unpackLocal(
     }
     if (top === undefined) throw new Fault('failed.archive', 'The archive is empty.', 'Check the source.');
     if (folders.length + links.length + count.files === 0) {
-      throw new Fault(
-        'failed.archive',
-        `Cannot copy ${count.skipped.join(', ')}: not a file or folder.`,
-        'Only files, folders and links can be copied.',
-      );
+      const message = `Cannot copy ${count.skipped.join(', ')}: not a file or folder.`;
+      throw new Fault('failed.archive', message, 'Only files, folders and links can be copied.');
     }
     signal.throwIfAborted();
     // Another process may have created it meanwhile: rename would move into an existing folder.

@@ -79,12 +79,9 @@ async function writeFileOf(grant: Grant, path: string, content: Uint8Array, { mo
     await writeFileAtomic(path, Buffer.from(content), { mode });
   } catch (cause) {
     const missing = codeOf(cause) === 'ENOENT' || codeOf(cause) === 'ENOTDIR';
-    throw new Fault(
-      'failed.file',
-      `${path} cannot be written: ${missing ? 'its folder does not exist' : reasonOf(cause)}.`,
-      missing ? 'Create the folder first.' : 'Check the owner of the folder and the free space on its filesystem.',
-      { cause },
-    );
+    const message = `${path} cannot be written: ${missing ? 'its folder does not exist' : reasonOf(cause)}.`;
+    const remedy = missing ? 'Create the folder first.' : 'Check the owner of the folder and the free space on its filesystem.';
+    throw new Fault('failed.file', message, remedy, { cause });
   }
 }
 
@@ -98,12 +95,9 @@ async function makeFolderOf(grant: Grant, path: string, { mode }: { mode: number
     else if (!(await stat(path)).isDirectory()) throw Object.assign(new Error('EEXIST'), { code: 'EEXIST' });
   } catch (cause) {
     const taken = codeOf(cause) === 'EEXIST';
-    throw new Fault(
-      'failed.file',
-      `The folder ${path} cannot be created: ${taken ? 'a file with that name exists' : reasonOf(cause)}.`,
-      taken ? 'Move or delete the file, or use another folder.' : 'Check the owner of the parent folder and the free space.',
-      { where: { file: path }, cause },
-    );
+    const message = `The folder ${path} cannot be created: ${taken ? 'a file with that name exists' : reasonOf(cause)}.`;
+    const remedy = taken ? 'Move or delete the file, or use another folder.' : 'Check the owner of the parent folder and the free space.';
+    throw new Fault('failed.file', message, remedy, { where: { file: path }, cause });
   }
 }
 
@@ -116,12 +110,9 @@ async function removeOf(grant: Grant, path: string): Promise<void> {
   } catch (cause) {
     if (codeOf(cause) === 'ENOENT' || codeOf(cause) === 'ENOTDIR') return;
     const full = codeOf(cause) === 'ENOTEMPTY' || codeOf(cause) === 'EEXIST';
-    throw new Fault(
-      'failed.file',
-      `${path} cannot be removed: ${full ? 'the folder is not empty' : reasonOf(cause)}.`,
-      full ? 'Remove the content of the folder first.' : 'Check the owner of the parent folder.',
-      { where: { file: path }, cause },
-    );
+    const message = `${path} cannot be removed: ${full ? 'the folder is not empty' : reasonOf(cause)}.`;
+    const remedy = full ? 'Remove the content of the folder first.' : 'Check the owner of the parent folder.';
+    throw new Fault('failed.file', message, remedy, { where: { file: path }, cause });
   }
 }
 
@@ -171,10 +162,6 @@ export function reasonOf(cause: unknown): string {
 
 /** `what`: read, written, used. */
 export function unusable(path: string, what: string, cause: unknown): Fault {
-  return new Fault(
-    'failed.file',
-    `${path} cannot be ${what}: ${reasonOf(cause)}.`,
-    'Check the path, its permissions and the free space on its filesystem.',
-    { where: { file: path }, cause },
-  );
+  const remedy = 'Check the path, its permissions and the free space on its filesystem.';
+  return new Fault('failed.file', `${path} cannot be ${what}: ${reasonOf(cause)}.`, remedy, { where: { file: path }, cause });
 }

@@ -105,22 +105,15 @@ function signalGroup({ pid }: ChildProcess, signal: 'SIGTERM' | 'SIGKILL' | 0): 
 }
 
 export function tooSlow(program: string, limitMs: number): Fault {
-  return new Fault(
-    'failed.limit',
-    `${program} did not finish within ${limitMs / 1000} s and was stopped.`,
-    `Run ${program} manually to see what it is waiting for.`,
-  );
+  const message = `${program} did not finish within ${limitMs / 1000} s and was stopped.`;
+  return new Fault('failed.limit', message, `Run ${program} manually to see what it is waiting for.`);
 }
 
 /** Returns why a program here could not be started: the system reports one error for a missing program and a missing folder. */
 export function notStarted(program: string, cwd: string | undefined, cause: NodeJS.ErrnoException): Fault {
   if (cwd !== undefined && cause.code === 'ENOENT' && !existsSync(cwd)) {
-    return new Fault(
-      'unreachable.program',
-      `${program} cannot be started in ${cwd}: folder not found.`,
-      'Check whether the folder was moved or deleted.',
-      { cause },
-    );
+    const message = `${program} cannot be started in ${cwd}: folder not found.`;
+    return new Fault('unreachable.program', message, 'Check whether the folder was moved or deleted.', { cause });
   }
   // A name is looked up in PATH. If one folder in PATH is not readable, the system reports EACCES for a program that is in none of them.
   const lookedUp = !program.includes('/');

@@ -44,13 +44,10 @@ export type ConfigTemplate = Awaited<ReturnType<typeof readConfigTemplate>>;
 export async function readConfigTemplate(entry: Source, catalogFolder: string) {
   const path = join(rootOf(entry, catalogFolder), `${entry.configFile?.path ?? ''}${templateEnding}`);
   const [template, schema] = await Promise.all([readOwnText(path), readConfigSchema(entry, catalogFolder)]);
-  if (template === undefined)
-    throw new Fault(
-      'catalog.missing',
-      `The catalog has no configuration template for ${entry.id}.`,
-      `Create the file by hand, then check it: quarterdeck config check ${entry.id} FILE`,
-      { where: { file: path } },
-    );
+  if (template === undefined) {
+    const remedy = `Create the file by hand, then check it: quarterdeck config check ${entry.id} FILE`;
+    throw new Fault('catalog.missing', `The catalog has no configuration template for ${entry.id}.`, remedy, { where: { file: path } });
+  }
   return { path, template, schema };
 }
 

@@ -119,12 +119,10 @@ async function begun(session: Session, input: FlowInput, id: string, catalog: Ca
   const questions = entryFields(id, catalog).map((field) => ({ field, given: optionsOf(input, field.id)?.join(' ') }));
   for (const { field, given } of questions) {
     const problem = given === undefined ? undefined : fieldProblem(field, given);
-    if (problem !== undefined)
-      throw new Fault(
-        'usage.option',
-        `--${field.id} cannot be "${cleanLine(given ?? '')}". ${problem}`,
-        'See: quarterdeck help catalog new',
-      );
+    if (problem !== undefined) {
+      const message = `--${field.id} cannot be "${cleanLine(given ?? '')}". ${problem}`;
+      throw new Fault('usage.option', message, 'See: quarterdeck help catalog new');
+    }
   }
   const fields = questions.flatMap(({ field, given }) => (given === undefined ? [field] : []));
   const filled: Readonly<Record<string, string>> =

@@ -221,12 +221,10 @@ async function outFile(session: Session, { words }: FlowInput): Promise<string |
   const [, word] = wordsUpTo(2, { words }, { takes: 'One file at a time', remedy: 'Usage: quarterdeck config make COMPONENT [FILE]' });
   if (word === undefined) return undefined;
   const file = fileOf(word);
-  if (await localFiles.facts(file, session.signal))
-    throw new Fault(
-      'refused.fileThere',
-      `${cleanLine(file)} already exists.`,
-      'Choose another file, or move the existing one. To check a file: quarterdeck config check COMPONENT FILE',
-    );
+  if (await localFiles.facts(file, session.signal)) {
+    const remedy = 'Choose another file, or move the existing one. To check a file: quarterdeck config check COMPONENT FILE';
+    throw new Fault('refused.fileThere', `${cleanLine(file)} already exists.`, remedy);
+  }
   return file;
 }
 

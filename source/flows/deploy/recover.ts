@@ -60,12 +60,10 @@ export const recover: Procedure = async (session, input, context) => {
 };
 
 function damagedFault(path: string, engineName: string, done = ''): Fault {
-  return new Fault(
-    'failed.journal',
-    [done, damagedSentence(`${cleanLine(path)} on ${engineName}`)].filter(Boolean).join(' '),
-    'Check the components: quarterdeck status. Start or redeploy components that are not in the expected state, then move the journal to another folder.',
-    { where: { file: path } },
-  );
+  const message = [done, damagedSentence(`${cleanLine(path)} on ${engineName}`)].filter(Boolean).join(' ');
+  const remedy =
+    'Check the components: quarterdeck status. Start or redeploy components that are not in the expected state, then move the journal to another folder.';
+  return new Fault('failed.journal', message, remedy, { where: { file: path } });
 }
 
 /** @param halted records of halted containers and interrupted rotations, which are neither finished nor undone */

@@ -18,12 +18,10 @@ export const webhookListen: Procedure = async (session, input) => {
     remedy: 'For example: quarterdeck webhook listen --address 192.168.1.10 --port 9000',
   });
   const address = optionOf(input, 'address') ?? '127.0.0.1';
-  if (address.includes('/') || addressProblem(address))
-    throw new Fault(
-      'usage.address',
-      `--address must be an IP address of this machine, not "${cleanLine(address)}".`,
-      'For example: --address 192.168.1.10',
-    );
+  if (address.includes('/') || addressProblem(address)) {
+    const message = `--address must be an IP address of this machine, not "${cleanLine(address)}".`;
+    throw new Fault('usage.address', message, 'For example: --address 192.168.1.10');
+  }
   const port = portOption(input, 'port');
   // A dry run does not listen, and needs no secret.
   const secret = session.dryRun ? '' : await readSecret(session, input);

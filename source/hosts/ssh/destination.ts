@@ -41,9 +41,6 @@ export function parseDestination(text: string): SshDestination {
 export const sshText = ({ target, port }: SshDestination): string => `ssh ${port === undefined ? '' : `-p ${port} `}${target}`;
 
 function wrong(text: string, reason: string): Fault {
-  return new Fault(
-    'usage.destination',
-    `${JSON.stringify(text)} is not a valid ssh destination: ${reason}.`,
-    'Use the form that ssh accepts: nas, op@nas.example.org, op@192.168.1.20:2222, or a Host from your ssh configuration.',
-  );
+  const remedy = 'Use the form that ssh accepts: nas, op@nas.example.org, op@192.168.1.20:2222, or a Host from your ssh configuration.';
+  return new Fault('usage.destination', `${JSON.stringify(text)} is not a valid ssh destination: ${reason}.`, remedy);
 }

@@ -97,10 +97,7 @@ export async function forgetKey(grant: Grant, { name, file }: ChangedKey, env: S
   const { exitCode, stdout, stderr } = await askKeygen(['-R', name], file, env, grant.signal);
   if (exitCode === 0) return;
   const said = cleanLine(`${stdout}\n${stderr}`.trim().split('\n').at(-1) ?? '');
-  throw new Fault(
-    'refused.knownHosts',
-    `The old key could not be removed from ${cleanLine(file)}: ${said || `exit code ${exitCode}`}.`,
-    `Run this command as a user who can write to the file: ssh-keygen -R '${cleanLine(name)}' -f ${cleanLine(file)}`,
-    { where: { file } },
-  );
+  const message = `The old key could not be removed from ${cleanLine(file)}: ${said || `exit code ${exitCode}`}.`;
+  const remedy = `Run this command as a user who can write to the file: ssh-keygen -R '${cleanLine(name)}' -f ${cleanLine(file)}`;
+  throw new Fault('refused.knownHosts', message, remedy, { where: { file } });
 }

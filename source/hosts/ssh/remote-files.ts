@@ -67,12 +67,9 @@ export function remoteFiles(shell: RemoteShell): HostFiles {
       const outcome = await change(grant, writeScript, words, { limitMs: copyLimitMs, stdin: content });
       if (outcome.exitCode === 0) return;
       const missing = outcome.exitCode === exits.noFolder;
-      throw new Fault(
-        'failed.file',
-        `${path} on ${host} cannot be written: ${missing ? 'its folder does not exist' : reasonIn(outcome, 'the connection was lost before it was complete')}.`,
-        missing ? 'Create the folder first.' : remedyFor(outcome, posix.dirname(path)),
-        { where: { file: path } },
-      );
+      const message = `${path} on ${host} cannot be written: ${missing ? 'its folder does not exist' : reasonIn(outcome, 'the connection was lost before it was complete')}.`;
+      const remedy = missing ? 'Create the folder first.' : remedyFor(outcome, posix.dirname(path));
+      throw new Fault('failed.file', message, remedy, { where: { file: path } });
     },
     async makeFolder(grant, path, { mode }) {
       const script = 'if [ -d "$1" ]; then exit 0; fi; umask "$3" && LC_ALL=C mkdir -p -- "$1" && chmod "$2" -- "$1"';
@@ -80,12 +77,9 @@ export function remoteFiles(shell: RemoteShell): HostFiles {
       const outcome = await change(grant, script, [path, mode.toString(8), mask]);
       if (outcome.exitCode === 0) return;
       const taken = /File exists/i.test(textOf(outcome.stderr));
-      throw new Fault(
-        'failed.file',
-        `The folder ${path} cannot be created on ${host}: ${taken ? 'a file with that name exists' : reasonIn(outcome)}.`,
-        taken ? 'Move or delete the file, or use another folder.' : remedyFor(outcome, posix.dirname(path)),
-        { where: { file: path } },
-      );
+      const message = `The folder ${path} cannot be created on ${host}: ${taken ? 'a file with that name exists' : reasonIn(outcome)}.`;
+      const remedy = taken ? 'Move or delete the file, or use another folder.' : remedyFor(outcome, posix.dirname(path));
+      throw new Fault('failed.file', message, remedy, { where: { file: path } });
     },
     async remove(grant, path) {
       // Removes a link, not its target.
@@ -93,12 +87,9 @@ export function remoteFiles(shell: RemoteShell): HostFiles {
       const outcome = await change(grant, script, [path]);
       if (outcome.exitCode === 0 || /Not a directory|No such file/i.test(textOf(outcome.stderr))) return;
       const full = /not empty/i.test(textOf(outcome.stderr));
-      throw new Fault(
-        'failed.file',
-        `${path} on ${host} cannot be removed: ${full ? 'the folder is not empty' : reasonIn(outcome)}.`,
-        full ? 'Remove the content of the folder first.' : 'Check the owner of the parent folder.',
-        { where: { file: path } },
-      );
+      const message = `${path} on ${host} cannot be removed: ${full ? 'the folder is not empty' : reasonIn(outcome)}.`;
+      const remedy = full ? 'Remove the content of the folder first.' : 'Check the owner of the parent folder.';
+      throw new Fault('failed.file', message, remedy, { where: { file: path } });
     },
   };
 }
