@@ -91,19 +91,19 @@ export const configCheck: Procedure = async (session, input, context) => {
 };
 
 async function examined(entry: CatalogEntry, text: string, ownFile: string | undefined): Promise<CheckedConfig> {
-  if (isPolicy(entry, ownFile)) return { problems: policyProblems(text), unjudged: [], isRead: true };
-  if (isOtherForm(entry, ownFile))
+  if (entry.api?.name === 'headscale' && /\.(?:hu)?json$/i.test(ownFile ?? '')) {
+    // Its policy defines who can reach what. Checked as the newest server would; its users are not queried.
+    const findings = checkPolicy(text, { minor: Number.POSITIVE_INFINITY, users: undefined });
+    return { problems: findings.map((finding) => ({ ...finding, field: '', remedy: '' })), unjudged: [], isRead: true };
+  }
+  // A product that accepts YAML often accepts TOML too.
+  if (entry.configFile?.format === 'yaml' && /\.toml$/i.test(ownFile ?? ''))
     return { problems: [], unjudged: [{ line: 1, message: 'TOML files cannot be checked. Use YAML instead.' }], isRead: false };
   const schema = await readConfigSchema(entry, join(installationFolder(), 'catalog'));
   return examineConfig(text, entry.configFile ?? {}, schema, { elsewhere: ownFile !== undefined });
 }
 
 const notAsked: Verified = { done: false, problems: [] };
-
-/** Returns whether the file is in the product's other format: a product that accepts YAML often accepts TOML too. */
-function isOtherForm({ configFile }: CatalogEntry, file: string | undefined): boolean {
-  return configFile?.format === 'yaml' && /\.toml$/i.test(file ?? '');
-}
 
 function whoCould({ configFile, product }: CatalogEntry, isOwn: boolean, isReportedWhy: boolean): string {
   if (isReportedWhy) return 'its format is not supported';
@@ -117,16 +117,6 @@ function formWords({ configFile, product }: CatalogEntry, isOwn: boolean, isPart
   // A WireGuard file has its own reader, which checks as much as any schema could.
   if (schema === undefined && format !== 'wg-quick') return `its syntax is valid; the settings of ${product.name} were not checked`;
   return check && isOwn ? `its format is valid; not checked by ${product.name} itself` : 'its format is valid';
-}
-
-/** Returns whether it is the policy file of a mesh control server, which defines who can reach what. */
-function isPolicy({ api }: CatalogEntry, file: string | undefined): boolean {
-  return api?.name === 'headscale' && /\.(?:hu)?json$/i.test(file ?? '');
-}
-
-/** Checks the policy as the newest server would; its users are not queried. */
-function policyProblems(text: string): ConfigProblem[] {
-  return checkPolicy(text, { minor: Number.POSITIVE_INFINITY, users: undefined }).map((finding) => ({ ...finding, field: '', remedy: '' }));
 }
 
 async function ownText(session: Session, { stdin, words: [, word] }: FlowInput): Promise<{ text: string; file: string } | undefined> {

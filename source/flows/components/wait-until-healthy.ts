@@ -17,8 +17,6 @@ const unaskedMs = 60_000;
 const refreshEveryMs = 2_000;
 const shownLines = 15;
 
-type Seen = 'healthy' | 'waiting' | 'failing';
-
 /** `check` is the remedy without the rollback, for a caller that rolls back by itself. */
 export class UnhealthyFault extends Fault {
   constructor(
@@ -30,7 +28,7 @@ export class UnhealthyFault extends Fault {
   }
 }
 
-function seenOf(component: ComponentView, sinceMs: number, entry: Pick<CatalogEntry, 'probe' | 'calls'> | undefined): Seen {
+function seenOf(component: ComponentView, sinceMs: number, entry: Pick<CatalogEntry, 'probe' | 'calls'> | undefined) {
   const { services, probe } = component;
   if (services.some(({ state }) => state === 'failed' || state === 'killed' || state === 'restarting' || state === 'unhealthy'))
     return 'failing';

@@ -35,7 +35,9 @@ interface ApplyOptions {
 export async function applyPlans(ready: readonly ReadyPlan[], { backups = {}, meanwhile }: ApplyOptions = {}) {
   const [first] = ready;
   const tool = first?.facts.tool;
-  if (!first || !tool || ready.some(({ findings }) => findings.some(({ level }) => level === 'blocking'))) throw blocked(ready);
+  const blocking = ready.flatMap(({ findings }) => findings).find(({ level }) => level === 'blocking');
+  if (blocking) throw new Fault('refused.blocked', blocking.message, blocking.advice);
+  if (!first || !tool) throw noCompose();
   const { scope, entry } = first.facts;
   const { session, context, engineName } = scope;
   const run = newRun();
@@ -160,11 +162,6 @@ export async function applyRemoval({ scope, tool, others }: StackFacts, plan: Pl
   });
   context.fleet.refresh();
   return run;
-}
-
-function blocked(ready: readonly ReadyPlan[]): Fault {
-  const [finding] = ready.flatMap(({ findings }) => findings).filter(({ level }) => level === 'blocking');
-  return finding ? new Fault('refused.blocked', finding.message, finding.advice) : noCompose();
 }
 
 /** The component of a change to a single one. */

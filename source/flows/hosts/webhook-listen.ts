@@ -59,7 +59,10 @@ function lastingOf(receiver: WebhookReceiver): Lasting {
       /** Repeated refusals of the same kind are reported once. */
       const reported = new Set<string>();
       return receiver.listen({
-        delivered: (delivery) => tell('delivered', deliveryText(delivery), deliveryData(delivery)),
+        delivered(delivery) {
+          const lines = [headLine(delivery), ...bodyLines(delivery.body).map((line) => `  ${line}`)];
+          tell('delivered', lines.join('\n'), deliveryData(delivery));
+        },
         repeated(delivery, firstMs) {
           const firstAt = new Date(firstMs).toISOString();
           const text = `${headLine(delivery)}\n  repeat of the delivery received at ${firstAt}; not processed again`;
@@ -93,10 +96,6 @@ function eventHeaders({ headers }: Delivery): [string, string][] {
       ? [[name, cutTo(cleanLine(value), 200)] satisfies [string, string]]
       : [],
   );
-}
-
-function deliveryText(delivery: Delivery): string {
-  return [headLine(delivery), ...bodyLines(delivery.body).map((line) => `  ${line}`)].join('\n');
 }
 
 function headLine(delivery: Delivery): string {
