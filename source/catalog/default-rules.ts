@@ -65,11 +65,7 @@ export function* checkDefaults(draft: Draft): Generator<RuleFinding> {
 }
 
 /** An empty default leaves the value to the other one; two different ones cannot both be the form's initial value. */
-function* several(
-  name: string,
-  presets: readonly (Variable & { value: string })[],
-  lineOf: (path: YamlPath) => number,
-): Generator<RuleFinding> {
+function* several(name: string, presets: readonly (Variable & { value: string })[], lineOf: (path: YamlPath) => number) {
   const [first, other] = [...new Map(presets.filter(({ value }) => value !== '').map((preset) => [preset.value, preset])).values()];
   if (first === undefined || other === undefined) return;
   yield warning(

@@ -34,13 +34,7 @@ export function* checkExpressions(draft: Draft): Generator<RuleFinding> {
   }
 }
 
-function* checkTemplate(
-  draft: Draft,
-  path: RuleFinding['path'],
-  text: string,
-  scope: ExpressionScope,
-  asked: ReadonlySet<string>,
-): Generator<RuleFinding> {
+function* checkTemplate(draft: Draft, path: RuleFinding['path'], text: string, scope: ExpressionScope, asked: ReadonlySet<string>) {
   const template = readTemplate(text);
   if (isTemplateProblem(template)) {
     yield {

@@ -170,6 +170,12 @@ function isHostname(text: string): boolean {
   return text.length <= 253 && /^(?!-)[a-z0-9-]{1,63}(?<!-)(?:\.(?!-)[a-z0-9-]{1,63}(?<!-))*\.?$/i.test(text) && !/^[\d.]+$/.test(text);
 }
 
+/** Returns the problem of a text that has to be a port. */
+export function portProblem(text: string): string | undefined {
+  const port = Number(text);
+  return /^\d{1,5}$/.test(text) && port >= 1 && port <= 65_535 ? undefined : 'Use a port between 1 and 65535.';
+}
+
 function isAddress(text: string): boolean {
   const match = /^(?:\[([^\]]+)\]|([^:]*))(?::(\d{1,5}))?$/.exec(text);
   if (!match) return ipaddr.isValid(text);

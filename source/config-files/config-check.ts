@@ -179,10 +179,7 @@ function kindOfNode({ enum: values, description, type }: SchemaNode): string {
 }
 
 /** Returns the objects of a file, including those in a `List`, that are of the schema's kind. Others are reported as not checked. */
-function kubernetesObjects(
-  documents: readonly ConfigPart[],
-  schema: JsonObject | undefined,
-): { parts: readonly ConfigPart[]; unjudged: Unjudged[] } {
+function kubernetesObjects(documents: readonly ConfigPart[], schema: JsonObject | undefined) {
   const objects = documents.flatMap((document) => {
     const { kind, items } = objectOf(document.value) ?? {};
     if (!/^(?:\w+)?List$/.test(textOf(kind)) || !Array.isArray(items)) return [document];

@@ -82,12 +82,8 @@ function pullFault(reference: string, said: string, cause?: unknown): Fault {
 
 function registryAnswerFault(reference: string, said: string, cause?: unknown): Fault {
   const reason = cleanLine(said).trim().replace(/\.$/, '') || 'the engine reports no reason';
-  return registryFault(
-    unreachable.test(reason) ? 'unreachable.registry' : 'engine.registry',
-    `Cannot query the registry for ${cleanLine(wholeImageName(reference))}: ${reason}.`,
-    reason,
-    cause,
-  );
+  const message = `Cannot query the registry for ${cleanLine(wholeImageName(reference))}: ${reason}.`;
+  return registryFault(unreachable.test(reason) ? 'unreachable.registry' : 'engine.registry', message, reason, cause);
 }
 
 function registryFault(code: FaultCode, message: string, reason: string, cause: unknown): Fault {

@@ -33,12 +33,7 @@ export async function localKind(path: string): Promise<LocalKind> {
  * Packs a file or a folder into an archive with one top entry named `root`. Links stay links. The owner is set to root, because owners of
  * this machine mean nothing inside a container.
  */
-export function packLocal(
-  path: string,
-  root: string,
-  signal: AbortSignal,
-  onBytes: (count: CopyCount) => void = () => {},
-): { archive: Readable; count: CopyCount } {
+export function packLocal(path: string, root: string, signal: AbortSignal, onBytes: (count: CopyCount) => void = () => {}) {
   const count: CopyCount = { files: 0, bytes: 0, skipped: [] };
   const archive = pack();
   // Callers get a Node stream, not the library's own.

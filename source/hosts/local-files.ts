@@ -121,12 +121,8 @@ function missingOr(path: string, cause: unknown, signal: AbortSignal): undefined
   const code = codeOf(cause);
   // ESRCH: a file below /proc of a process that has exited since it was opened.
   if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'ESRCH') return undefined;
-  throw fileFault(
-    path,
-    reasonOf(cause),
-    code === 'EACCES' || code === 'EPERM' ? 'Run Quarterdeck as a user who can read this path.' : 'Check the path.',
-    cause,
-  );
+  const remedy = code === 'EACCES' || code === 'EPERM' ? 'Run Quarterdeck as a user who can read this path.' : 'Check the path.';
+  throw fileFault(path, reasonOf(cause), remedy, cause);
 }
 
 function fileFault(path: string, reason: string, remedy: string, cause?: unknown): Fault {

@@ -65,13 +65,7 @@ function transactionOf(run: string, plans: readonly Plan[]): Transaction {
   return { schema: 1, run, by: `${user}@${machine}`, startedAt: new Date().toISOString(), plans };
 }
 
-function runTransaction(
-  grant: Grant,
-  scope: EngineScope,
-  transaction: Transaction,
-  tool: ComposeTool,
-  secrets: SecretValues,
-): Promise<RunOnHost> {
+function runTransaction(grant: Grant, scope: EngineScope, transaction: Transaction, tool: ComposeTool, secrets: SecretValues) {
   const { session, host, engine } = scope;
   return applyTransaction(grant, host, { transaction, tool, secrets, engine, networkLabels: labelsOfNetwork }, (event) =>
     showApplying(session, event),

@@ -103,10 +103,7 @@ export function secretName(engineName: string, component: string, variable: stri
   return `${engineName}/${component}/${variable}`;
 }
 
-export async function inspectHost(
-  scope: EngineScope,
-  secrets: HostState['secrets'] = once(() => secretEntries(scope)),
-): Promise<HostState> {
+export async function inspectHost(scope: EngineScope, secrets: HostState['secrets'] = once(() => secretEntries(scope))) {
   const { host, engine, signal } = scope;
   const asked = queryHost(host, engine, signal);
   const stackFolder = await scope.stackFolder();

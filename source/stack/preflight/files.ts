@@ -10,12 +10,10 @@ export async function* checkConfigFile({ plan, entry }: PreflightContext): Async
   const file = configFile && plan.files.find(({ path }) => path === `${entry.id}/${configFile.path}`);
   if (!configFile || file?.after === undefined || file.after === file.before) return;
   if (configFile.format === undefined) {
-    if (file.edited && configFile.verify)
-      yield warning(
-        'config-unread',
-        `${configFile.path} was not checked, because only ${product.name} can check it.`,
-        `Check the file after you apply the plan: quarterdeck config check ${entry.id}`,
-      );
+    if (file.edited && configFile.verify) {
+      const message = `${configFile.path} was not checked, because only ${product.name} can check it.`;
+      yield warning('config-unread', message, `Check the file after you apply the plan: quarterdeck config check ${entry.id}`);
+    }
     return;
   }
   // Loads the validator: only a plan that writes such a file waits for it.
