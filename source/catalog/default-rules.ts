@@ -1,12 +1,9 @@
 import { shownValue } from '../text/shown-value.ts';
 import type { YamlPath } from '../yaml/document.ts';
-import type { ComposeFile } from './compose-file.ts';
 import { type Draft, inComponent, inCompose, type RuleFinding, servicesOf, variableOf, warning } from './draft.ts';
 import { isPattern } from './field-rules.ts';
 import { checkValue } from './field-types.ts';
 import { interpolate } from './interpolation.ts';
-
-type Variable = NonNullable<ReturnType<ComposeFile['variables']['get']>>[number];
 
 /**
  * Two files can define a default. A deployment uses the one in compose.yaml; the form starts with it, and a value equal to it is not
@@ -65,7 +62,7 @@ export function* checkDefaults(draft: Draft): Generator<RuleFinding> {
 }
 
 /** An empty default leaves the value to the other one; two different ones cannot both be the form's initial value. */
-function* several(name: string, presets: readonly (Variable & { value: string })[], lineOf: (path: YamlPath) => number) {
+function* several(name: string, presets: readonly { value: string; path: YamlPath }[], lineOf: (path: YamlPath) => number) {
   const [first, other] = [...new Map(presets.filter(({ value }) => value !== '').map((preset) => [preset.value, preset])).values()];
   if (first === undefined || other === undefined) return;
   yield warning(

@@ -31,9 +31,8 @@ type Check = (value: unknown, rule: FieldRule) => string | undefined;
 function checkNarrowing(rule: FieldRule, value: unknown): string | undefined {
   const text = textOf(value);
   if (rule.enum && rule.type !== 'enum' && !rule.enum.includes(text ?? '')) return `must be one of ${rule.enum.join(', ')}`;
-  if (rule.length !== undefined && text?.length !== rule.length) {
+  if (rule.length !== undefined && text?.length !== rule.length)
     return `must have exactly ${rule.length} characters, not ${text?.length ?? 0}`;
-  }
   // Programs count bytes, and a letter with an accent has two.
   if (rule.length !== undefined && !/^[ -~]*$/.test(text ?? ''))
     return 'must contain only ASCII characters, because its length is counted in bytes';

@@ -247,9 +247,8 @@ function* checkCalls({ component }: Draft): Generator<RuleFinding> {
       if (call.http.path.includes('?'))
         yield inComponent([...path, 'http', 'path'], 'The path contains a query.', 'Move it to query: {name: value}.');
     }
-    if (call.reads && call.http && !['GET', 'HEAD', 'LIST', 'PROPFIND', 'POST'].includes(call.http.method)) {
+    if (call.reads && call.http && !['GET', 'HEAD', 'LIST', 'PROPFIND', 'POST'].includes(call.http.method))
       yield inComponent([...path, 'reads'], `A ${call.http.method} request is not read-only.`, 'Remove reads: true.');
-    }
   }
 }
 

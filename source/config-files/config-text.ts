@@ -41,9 +41,7 @@ export function readConfigText(text: string, form: ConfigForm): ConfigText {
   return { ...read, problems: [errorAt({ line, column: 1 }, message, 'Render it first, then check the output.')] };
 }
 
-type Reader = (text: string, form: ConfigForm) => Partial<ConfigText>;
-
-const readers: Readonly<Record<Format, Reader>> = {
+const readers: Readonly<Record<Format, (text: string, form: ConfigForm) => Partial<ConfigText>>> = {
   yaml(text, { documents }) {
     if (documents === undefined) return yamlText([text]);
     const [first = '', ...others] = documentsOf(text);

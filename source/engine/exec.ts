@@ -144,11 +144,10 @@ const resizeAttempts = 10;
 const resizeStepMs = 50;
 const requestLimitMs = 10_000;
 
-/** It ends with the grant and cannot outlive the action. */
 type TerminalPlan = Pick<ExecPlan, 'argv' | 'user'> & { size: TerminalSize };
 
-export async function openTerminalIn(link: EngineLink, id: string, plan: TerminalPlan, grant: Grant) {
-  const { signal } = grant;
+/** It ends with the grant and cannot outlive the action. */
+export async function openTerminalIn(link: EngineLink, id: string, plan: TerminalPlan, { signal }: Grant) {
   const { exec, stream } = await link.limited(signal, requestLimitMs, (opening) =>
     startExec(link, id, { ...plan, input: true }, opening, signal),
   );

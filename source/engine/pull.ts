@@ -14,10 +14,7 @@ const digestLimitMs = 60_000;
 /** Between two lines: a large layer is verified and unpacked without output. */
 const silenceLimitMs = 15 * 60_000;
 
-interface PullAnswerLine extends PullLine {
-  error?: unknown;
-  errorDetail?: { message?: unknown } | null;
-}
+type PullAnswerLine = PullLine & { error?: unknown; errorDetail?: { message?: unknown } | null };
 
 /** A failure comes as a status or, once the engine has begun to report, as a line: Fault `engine.pull`; `unreachable.engine`. */
 export async function pullImage(

@@ -17,9 +17,7 @@ export interface CopyCount {
   skipped: string[];
 }
 
-type LocalKind = 'file' | 'folder' | 'missing' | 'other';
-
-export async function localKind(path: string): Promise<LocalKind> {
+export async function localKind(path: string): Promise<'file' | 'folder' | 'missing' | 'other'> {
   try {
     const facts = await stat(path);
     return facts.isFile() ? 'file' : facts.isDirectory() ? 'folder' : 'other';
@@ -105,9 +103,8 @@ function drop(stream: NodeJS.ReadableStream): void {
 /** Returns the parts of an archive path below its top entry. Throws `refused.archivePath` for a path that leaves the archive. */
 function partsOf(name: string): string[] {
   const parts = name.split('/').filter((part) => part !== '' && part !== '.');
-  if (name.startsWith('/') || name.includes('\0') || parts.includes('..')) {
+  if (name.startsWith('/') || name.includes('\0') || parts.includes('..'))
     throw untrusted(`The archive contains a path outside the target: ${JSON.stringify(name)}.`);
-  }
   return parts;
 }
 
@@ -224,8 +221,7 @@ function leadsThrough(path: string, links: ReadonlySet<string>): boolean {
 export async function landingPath(target: string, name: string): Promise<string> {
   const kind = await localKind(target);
   if (kind === 'folder') return join(target, name);
-  if (target.endsWith('/') && kind === 'missing') {
+  if (target.endsWith('/') && kind === 'missing')
     throw new Fault('usage.target', `The folder ${target} does not exist.`, 'Create the folder first, or omit the trailing slash.');
-  }
   return target;
 }

@@ -40,9 +40,8 @@ async function readFileOf(
       chunks.push(chunk.subarray(0, bytesRead));
       sizeBytes += bytesRead;
     }
-    if (limitBytes === undefined && facts.size > most) {
+    if (limitBytes === undefined && facts.size > most)
       throw fileFault(path, 'it is larger than 16 MiB', 'Check that this is the right file.');
-    }
     return Buffer.concat(chunks, sizeBytes);
   } catch (cause) {
     return missingOr(path, cause, signal);

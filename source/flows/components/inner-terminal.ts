@@ -7,8 +7,6 @@ const leaveKey = 0x1d;
 const leaveCount = 3;
 const leaveWithinMs = 1_000;
 
-export type TerminalEnd = { left: false; exitCode: number } | { left: true };
-
 /** Connects the terminal to a program inside a container. Afterwards the terminal is restored, whatever the program did to it. */
 export async function runInTerminal(
   writer: EngineWriter,
@@ -16,7 +14,7 @@ export async function runInTerminal(
   argv: readonly string[],
   { input, output }: TerminalLoan,
   { signal, user }: { signal: AbortSignal; user?: string | undefined },
-): Promise<TerminalEnd> {
+): Promise<{ left: false; exitCode: number } | { left: true }> {
   const inner = await writer.openTerminal(id, argv, sizeOf(output), { user });
   const modes = new ModeWatch();
   const wasRaw = input.isRaw;

@@ -56,9 +56,8 @@ export async function changedKey(
   const [, type, shown] = /The fingerprint for the (\S+) key sent by the remote host is\s+(\S+?)\.\s/.exec(stderr) ?? [];
   const [, file] = /Offending (?:\S+ )?key in (.+):\d+\s*$/m.exec(stderr) ?? [];
   const [, known] = /Host key for (\S+) has changed/.exec(stderr) ?? [];
-  if (shown !== undefined && file !== undefined && known !== undefined) {
+  if (shown !== undefined && file !== undefined && known !== undefined)
     return { name: known, file, known: await fingerprints(known, file, env, signal), shown: cleanLine(`${type} ${shown}`) };
-  }
   // With all login methods disabled, a refused login is the expected end.
   if (/Permission denied|host key is known for|Host key verification failed/.test(stderr) || exitCode === 0) return undefined;
   throw sshFailure(name, stderr, { exitCode: 255, ssh }).fault;

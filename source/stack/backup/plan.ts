@@ -22,13 +22,11 @@ import {
 } from './coverage.ts';
 import { type BackupChoices, type BackupPlan, componentName, type PlannedItem, type SkippedMount, type UncoveredMount } from './model.ts';
 
-export type BackedUpComponent = Pick<ComponentView, 'id' | 'host' | 'project'> & {
-  services: readonly Pick<ServiceView, 'name' | 'containerId' | 'declared'>[];
-};
-
 interface Planning {
   entry: CatalogEntry | undefined;
-  component: BackedUpComponent;
+  component: Pick<ComponentView, 'id' | 'host' | 'project'> & {
+    services: readonly Pick<ServiceView, 'name' | 'containerId' | 'declared'>[];
+  };
   engine: Pick<Engine, 'inspect'>;
   host: Host;
   stackFolder: string;

@@ -40,9 +40,8 @@ export function answersOf(entry: CatalogEntry, context: FormContext, filled: Val
       continue;
     }
     let value = said[name] ?? '';
-    if (follows(variable) !== undefined && value === shown[name] && !isChosen(entry, variable, context)) {
+    if (follows(variable) !== undefined && value === shown[name] && !isChosen(entry, variable, context))
       value = derivedValue(entry, variable, said, site) ?? value;
-    }
     // Compose treats an empty value as unset.
     if (value !== '' && value !== variable.default) values[name] = value;
   }
