@@ -1,5 +1,6 @@
 import type { CatalogEntry } from '../../catalog/catalog.ts';
 import { Fault } from '../../faults/fault.ts';
+import { orAborted } from '../../faults/waits.ts';
 import { awaitsVerdict } from '../../fleet/component-view.ts';
 import type { ComponentView, Fleet, ServiceView } from '../../fleet/model.ts';
 import { isUpState } from '../../fleet/service-state.ts';
@@ -126,7 +127,7 @@ function countdown(component: ComponentView): string {
 }
 
 function untilSeen<T>(fleet: Fleet, signal: AbortSignal, look: () => T | undefined): Promise<T> {
-  const { promise, resolve, reject } = Promise.withResolvers<T>();
+  const { promise, resolve } = Promise.withResolvers<T>();
   let ended = false;
   const once = () => {
     const seen = ended ? undefined : look();
@@ -138,18 +139,14 @@ function untilSeen<T>(fleet: Fleet, signal: AbortSignal, look: () => T | undefin
     fleet.refresh();
     once();
   };
-  const aborted = () => reject(signal.reason as Error);
   // A probe runs at its own interval, which is too slow while the operator waits.
   const again = setInterval(refresh, refreshEveryMs);
   const stop = fleet.subscribe(once);
-  signal.addEventListener('abort', aborted, { once: true });
-  if (signal.aborted) aborted();
-  else refresh();
-  return promise.finally(() => {
+  if (!signal.aborted) refresh();
+  return orAborted(promise, signal).finally(() => {
     ended = true;
     clearInterval(again);
     stop();
-    signal.removeEventListener('abort', aborted);
   });
 }
 
