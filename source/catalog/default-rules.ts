@@ -51,13 +51,9 @@ export function* checkDefaults(draft: Draft): Generator<RuleFinding> {
     if (written.length === 0 || compose?.variables.has(variable)) continue;
     const preset = field.default;
     if (written.some(({ value }) => value.includes('$') || sameText(value, preset))) continue;
-    yield warning(
-      inComponent(
-        ['fields', index, 'default'],
-        `The default of "${field.name}" is ${shownValue(String(preset))} here, but compose.yaml always sets ${variable} to ${shownValue(written[0]?.value ?? '')}.`,
-        `Use \${${variable}:-${preset}} in compose.yaml so that it can be changed, or use the same value here.`,
-      ),
-    );
+    const message = `The default of "${field.name}" is ${shownValue(String(preset))} here, but compose.yaml always sets ${variable} to ${shownValue(written[0]?.value ?? '')}.`;
+    const remedy = `Use \${${variable}:-${preset}} in compose.yaml so that it can be changed, or use the same value here.`;
+    yield warning(inComponent(['fields', index, 'default'], message, remedy));
   }
 }
 
@@ -65,13 +61,8 @@ export function* checkDefaults(draft: Draft): Generator<RuleFinding> {
 function* several(name: string, presets: readonly { value: string; path: YamlPath }[], lineOf: (path: YamlPath) => number) {
   const [first, other] = [...new Map(presets.filter(({ value }) => value !== '').map((preset) => [preset.value, preset])).values()];
   if (first === undefined || other === undefined) return;
-  yield warning(
-    inCompose(
-      other.path,
-      `The default of ${name} is ${shownValue(other.value)} here, but ${shownValue(first.value)} on line ${lineOf(first.path)}. A form can show only one default.`,
-      'Use the same default everywhere, or use two variables.',
-    ),
-  );
+  const message = `The default of ${name} is ${shownValue(other.value)} here, but ${shownValue(first.value)} on line ${lineOf(first.path)}. A form can show only one default.`;
+  yield warning(inCompose(other.path, message, 'Use the same default everywhere, or use two variables.'));
 }
 
 /** A number in component.yaml may be written in another form: 1.0 is 1. */

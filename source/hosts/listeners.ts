@@ -107,10 +107,7 @@ export class ListenerWatch {
   }
 }
 
-/**
- * Returns the sockets among the open files of a process. Reads synchronously: the kernel answers from memory in two microseconds per
- * link, and the thread pool takes ten times as long.
- */
+/** Returns the sockets among the open files of a process. Synchronous: the kernel answers at once, and threads take ten times as long. */
 function socketsOf(folder: string): { inode: string; link: string }[] {
   // We may not read other users' processes, and processes end during the scan.
   const descriptors = unlessThrown(() => readdirSync(folder), []);

@@ -27,10 +27,7 @@ export async function localKind(path: string): Promise<'file' | 'folder' | 'miss
   }
 }
 
-/**
- * Packs a file or a folder into an archive with one top entry named `root`. Links stay links. The owner is set to root, because owners of
- * this machine mean nothing inside a container.
- */
+/** Packs a file or a folder as `root`, the one top entry. Links stay links, and root is the owner: ours means nothing in a container. */
 export function packLocal(path: string, root: string, signal: AbortSignal, onBytes: (count: CopyCount) => void = () => {}) {
   const count: CopyCount = { files: 0, bytes: 0, skipped: [] };
   const archive = pack();

@@ -18,7 +18,6 @@ import type { FlowContext, FlowInput, Procedure } from '../flow.ts';
 import { optionsOf, wordsUpTo } from '../flow-options.ts';
 import { fileOf } from '../named-file.ts';
 
-const idShape = /^[a-z][a-z0-9-]*$/;
 const modes = { file: 0o644, folder: 0o755 } as const;
 /** A deeper nesting means a circle of links. */
 const depthLimit = 8;
@@ -63,7 +62,7 @@ export const catalogNew: Procedure = async (session, input, context) => {
 };
 
 function idProblem(id: string): string | undefined {
-  if (idShape.test(id.trim())) return undefined;
+  if (/^[a-z][a-z0-9-]*$/.test(id.trim())) return undefined;
   return `"${cleanLine(id)}" is not a valid ID: use lowercase letters, digits and hyphens, starting with a letter.`;
 }
 

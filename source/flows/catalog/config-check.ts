@@ -1,12 +1,10 @@
-import { join } from 'node:path';
 import type { CatalogEntry } from '../../catalog/catalog.ts';
 import { fieldHelp } from '../../catalog/field-help.ts';
 import { checkValue } from '../../catalog/field-types.ts';
 import { hasOwnForm } from '../../catalog/run-location.ts';
 import type { ComponentField } from '../../catalog/schema.ts';
 import { deliveredPath } from '../../catalog/template-names.ts';
-import { installationFolder } from '../../config/installation.ts';
-import { type CheckedConfig, checkConfig, examineConfig } from '../../config-files/config-check.ts';
+import { checkConfig, examineConfig } from '../../config-files/config-check.ts';
 import { checkPolicy } from '../../config-files/headscale-policy/policy.ts';
 import type { ConfigProblem } from '../../config-files/problem.ts';
 import { reportedProblems } from '../../config-files/reported-problems.ts';
@@ -14,7 +12,7 @@ import { Fault } from '../../faults/fault.ts';
 import { localFiles } from '../../hosts/local-files.ts';
 import type { Form, FormField, Session } from '../../session/session.ts';
 import { runComposeCommand } from '../../stack/apply/compose-command.ts';
-import { type ConfigTemplate, readConfigSchema, readConfigTemplate } from '../../stack/component-source.ts';
+import { readConfigSchema, readConfigTemplate } from '../../stack/component-source.ts';
 import type { Deployment } from '../../stack/model.ts';
 import { filledFile } from '../../stack/plan/render.ts';
 import { cleanLine } from '../../text/clean.ts';
@@ -90,7 +88,7 @@ export const configCheck: Procedure = async (session, input, context) => {
   };
 };
 
-async function examined(entry: CatalogEntry, text: string, ownFile: string | undefined): Promise<CheckedConfig> {
+async function examined(entry: CatalogEntry, text: string, ownFile: string | undefined) {
   if (entry.api?.name === 'headscale' && /\.(?:hu)?json$/i.test(ownFile ?? '')) {
     // Its policy defines who can reach what. Checked as the newest server would; its users are not queried.
     const findings = checkPolicy(text, { minor: Number.POSITIVE_INFINITY, users: undefined });
@@ -99,7 +97,7 @@ async function examined(entry: CatalogEntry, text: string, ownFile: string | und
   // A product that accepts YAML often accepts TOML too.
   if (entry.configFile?.format === 'yaml' && /\.toml$/i.test(ownFile ?? ''))
     return { problems: [], unjudged: [{ line: 1, message: 'TOML files cannot be checked. Use YAML instead.' }], isRead: false };
-  const schema = await readConfigSchema(entry, join(installationFolder(), 'catalog'));
+  const schema = await readConfigSchema(entry);
   return examineConfig(text, entry.configFile ?? {}, schema, { elsewhere: ownFile !== undefined });
 }
 
@@ -164,9 +162,11 @@ async function verify(scope: EngineScope, deployment: Deployment, { verify: chec
 export const configMake: Procedure = async (session, input, context) => {
   const entry = await chosenEntry(session, input, context);
   const file = await outFile(session, input);
-  const source = await readConfigTemplate(entry, join(installationFolder(), 'catalog'));
+  const { path, template, schema } = await readConfigTemplate(entry);
   const values = await session.fill(formOf(entry));
-  const text = filled(entry, source, values);
+  const text = filledFile(template, values, path);
+  const problem = checkConfig(text, entry.configFile ?? {}, schema).find(({ level }) => level === 'error');
+  if (problem) throw configFault(problem, deliveredPath(path));
   if (file === undefined) {
     session.show({ kind: 'output', stream: 'stdout', bytes: Buffer.from(text) });
     return {
@@ -239,11 +239,4 @@ function formField(id: string, field: ComponentField): FormField {
     help: fieldHelp(field) || undefined,
     check: (value) => (value === '' ? (required ? `${label} is required.` : undefined) : checkValue(field, value)),
   };
-}
-
-function filled(entry: CatalogEntry, { path, template, schema }: ConfigTemplate, values: Readonly<Record<string, string>>): string {
-  const text = filledFile(template, values, path);
-  const problem = checkConfig(text, entry.configFile ?? {}, schema).find(({ level }) => level === 'error');
-  if (problem) throw configFault(problem, deliveredPath(path));
-  return text;
 }

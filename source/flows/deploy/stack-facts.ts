@@ -3,7 +3,6 @@ import { lacksLogin } from '../../catalog/built-in-checks.ts';
 import type { CatalogEntry } from '../../catalog/catalog.ts';
 import { interpolate } from '../../catalog/interpolation.ts';
 import { hasOwnForm, runLocation } from '../../catalog/run-location.ts';
-import { installationFolder } from '../../config/installation.ts';
 import type { ComposeTool } from '../../engine/compose-tool.ts';
 import type { ContainerDetail, ContainerFacts, Engine, ImageDetail, VolumeFacts } from '../../engine/engine.ts';
 import { findComposeTool } from '../../engine/find-compose.ts';
@@ -184,7 +183,7 @@ const sources = new WeakMap<CatalogEntry, Promise<ComponentSource>>();
 function sourceOf(entry: CatalogEntry): Promise<ComponentSource> {
   const known = sources.get(entry);
   if (known) return known;
-  const reading = readComponentSource(entry, join(installationFolder(), 'catalog'));
+  const reading = readComponentSource(entry);
   if (!entry.own) {
     sources.set(entry, reading);
     reading.catch(() => sources.delete(entry));

@@ -17,10 +17,7 @@ export interface RemoteShell extends Pick<Host, 'exec' | 'run'> {
   ask: SshConnection['control'];
 }
 
-/**
- * Reads and writes files of a remote host, with programs that every POSIX machine has (and `stat`, `mktemp` and `readlink`, which busybox
- * has too). Failures as in `localFiles`.
- */
+/** Files of a remote host, through POSIX programs, `stat`, `mktemp` and `readlink` (in busybox too). Failures as in `localFiles`. */
 export function remoteFiles(shell: RemoteShell): HostFiles {
   const { host } = shell;
   const fileFault = (path: string, reason: string, remedy: string) =>
@@ -110,10 +107,7 @@ cd -- ${path} && ls -d . >/dev/null || exit 1
 for qd_f in * .[!.]* ..?*; do if [ -e "$qd_f" ] || [ -L "$qd_f" ]; then printf '%s\\000' "$qd_f"; fi; done
 )`;
 
-/**
- * Writes beside the target, checks the size, and renames it over the target: a broken connection leaves the old file. A link is followed,
- * and an existing file keeps its owner.
- */
+/** Renamed over the target once it is complete. A link is followed, and an existing file keeps its owner. */
 const writeScript = `LC_ALL=C; export LC_ALL; umask 077
 p=$1
 n=0

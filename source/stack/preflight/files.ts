@@ -1,5 +1,3 @@
-import { join } from 'node:path';
-import { installationFolder } from '../../config/installation.ts';
 import { readConfigSchema } from '../component-source.ts';
 import { blocking, type Finding, warning } from '../finding.ts';
 import type { PreflightContext } from './context.ts';
@@ -18,7 +16,7 @@ export async function* checkConfigFile({ plan, entry }: PreflightContext): Async
   }
   // Loads the validator: only a plan that writes such a file waits for it.
   const { checkConfig } = await import('../../config-files/config-check.ts');
-  const schema = configFile.schema === undefined ? undefined : await readConfigSchema(entry, join(installationFolder(), 'catalog'));
+  const schema = await readConfigSchema(entry);
   const [first, ...others] = checkConfig(file.after, configFile, schema).filter(({ level }) => level === 'error');
   if (!first) return;
   const { field, message, remedy, line, rule } = first;
