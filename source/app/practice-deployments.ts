@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import type { Catalog, CatalogEntry } from '../catalog/catalog.ts';
 import { portVariable } from '../catalog/port-mapping.ts';
-import { installationFolder } from '../config/installation.ts';
 import { writeOwnFile } from '../config/own-files.ts';
 import type { OwnPaths } from '../config/paths.ts';
 import type { DeployedComponent, Practice } from '../practice/practice.ts';
@@ -45,7 +44,7 @@ export async function layPracticeDeployments(
   for (const deployed of practice.deployed) {
     const entry = catalog.get(deployed.component);
     if (entry?.deploy !== 'compose') continue;
-    const source = await readComponentSource(entry, join(installationFolder(), 'catalog'));
+    const source = await readComponentSource(entry);
     const { values, secrets } = splitValues(entry, source, deployed);
     const version = Object.fromEntries(Object.keys(secrets).map((variable) => [variable, firstVersion]));
     const context: FormContext = {

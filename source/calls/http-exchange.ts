@@ -1,3 +1,4 @@
+import { addAbortListener } from 'node:events';
 import { type ClientRequest, type IncomingMessage, request as requestHttp } from 'node:http';
 import { type RequestOptions, request as requestHttps, Agent as TlsAgent } from 'node:https';
 import type { Duplex, Readable } from 'node:stream';
@@ -109,22 +110,20 @@ export async function exchange<T>(
           ...({ socket: stream } as object),
         })
       : requestHttp({ ...options, createConnection: () => stream });
-    const onAbort = () => end(() => reject(signal.reason as Error));
+    const stopping = addAbortListener(signal, () => end(() => reject(signal.reason as Error)));
     const end = (settle: () => void) => {
-      signal.removeEventListener('abort', onAbort);
+      stopping[Symbol.dispose]();
       settle();
       sending.destroy();
       stream.destroy();
     };
     const failed = (error: Error) => end(() => reject(error));
-    signal.addEventListener('abort', onAbort, { once: true });
     // Late errors of an abandoned stream are ignored.
     stream.on('error', () => undefined);
     sending.on('error', (error) => failed(readable(error, tls)));
     sending.on('response', (response) => take(response).then((answer) => end(() => resolve(answer)), failed));
     if (source) sendWhenAccepted(sending, source, failed);
     else sending.end(body);
-    if (signal.aborted) onAbort();
   });
 }
 

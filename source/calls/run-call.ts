@@ -37,9 +37,8 @@ export async function runCall(
   { call, inputs = {}, signal, grant, limitBytes = bodyLimitBytes, heard }: CallRequest,
 ): Promise<WholeCallAnswer> {
   signal.throwIfAborted();
-  if (!call.reads && grant === undefined) {
+  if (!call.reads && grant === undefined)
     throw new Fault('refused.grant', `"${call.title}" requires a grant.`, 'This is a bug in Quarterdeck. Please report it.');
-  }
   const checked = await Inputs.check(call, inputs);
   const limitMs = durationMs(call.limit);
   const clock = AbortSignal.timeout(limitMs);
@@ -124,9 +123,8 @@ export function buildRequest(http: HttpDeclaration, inputs: Inputs): HttpRequest
 
 function buildBody(http: HttpDeclaration, inputs: Inputs): { body: Buffer | undefined; type?: string } {
   if (http.json !== undefined) return { body: Buffer.from(JSON.stringify(inputs.fillJson(http.json))), type: 'application/json' };
-  if (http.form) {
+  if (http.form)
     return { body: Buffer.from(new URLSearchParams(inputs.fillRecord(http.form)).toString()), type: 'application/x-www-form-urlencoded' };
-  }
   if (http.multipart) return buildMultipart(http.multipart, inputs);
   if (http.text !== undefined) return { body: inputs.fillBytes(http.text) ?? Buffer.alloc(0), type: 'text/plain; charset=utf-8' };
   return { body: undefined };

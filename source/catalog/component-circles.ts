@@ -30,10 +30,7 @@ export function circlesOf<T>(starts: Iterable<T>, needsOf: (node: T) => readonly
 }
 
 /** Cycles through one of these entries, except those that an entry justifies. `id` and `index` are the `dependsOn` that is reported. */
-export function dependencyCircles(
-  entries: readonly CatalogEntry[],
-  besides: ReadonlyMap<string, CatalogEntry>,
-): { id: string; index: number; message: string }[] {
+export function dependencyCircles(entries: readonly CatalogEntry[], besides: ReadonlyMap<string, CatalogEntry>) {
   const own = new Map(entries.map((entry) => [entry.id, entry]));
   const entryOf = (id: string) => own.get(id) ?? besides.get(id);
   return circlesOf([...own.keys()].sort(), (id) => entryOf(id)?.dependsOn ?? []).flatMap((circle) => {

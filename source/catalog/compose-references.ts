@@ -40,12 +40,9 @@ function* circles(draft: Draft): Generator<RuleFinding> {
   };
   for (const circle of circlesOf(services.keys(), needs)) {
     const [first = ''] = circle;
-    yield inCompose(
-      ['services', first, 'depends_on'],
-      circle.length === 1 ? `"${first}" depends on itself.` : `Services depend on each other: ${[...circle, first].join(', ')}.`,
-      'Remove one of the services from depends_on or network_mode.',
-      'key',
-    );
+    const message =
+      circle.length === 1 ? `"${first}" depends on itself.` : `Services depend on each other: ${[...circle, first].join(', ')}.`;
+    yield inCompose(['services', first, 'depends_on'], message, 'Remove one of the services from depends_on or network_mode.', 'key');
   }
 }
 

@@ -45,12 +45,11 @@ function* serviceKeys(draft: Draft): Generator<RuleFinding> {
       yield inCompose([...path, 'image'], `"${service.image}" is not a valid image reference.`, 'Use registry/name:tag.');
     const { restart } = service;
     const action = restart === undefined ? 'Add' : 'Set';
-    if (!oneShot && restart !== 'unless-stopped')
-      yield inCompose(
-        restart === undefined ? path : [...path, 'restart'],
-        `The service "${service.name}" does not set restart: unless-stopped.`,
-        `${action} restart: unless-stopped, or set oneShot: true in component.yaml if the service runs once and exits.`,
-      );
+    if (!oneShot && restart !== 'unless-stopped') {
+      const message = `The service "${service.name}" does not set restart: unless-stopped.`;
+      const remedy = `${action} restart: unless-stopped, or set oneShot: true in component.yaml if the service runs once and exits.`;
+      yield inCompose(restart === undefined ? path : [...path, 'restart'], message, remedy);
+    }
     for (const key of Object.keys(service.written)) {
       if (usualKeys.has(key) || Object.hasOwn(component.justifies, key)) continue;
       const remedy = nearRemedy(key, usualKeys, `Remove it, or add the reason to component.yaml: justifies: {${key}: ...}.`);
@@ -91,12 +90,11 @@ export function* checkMeaning(draft: Draft): Generator<RuleFinding> {
     yield* environment(draft, name, value['environment']);
     yield* healthcheck(mapOf(value['healthcheck']), [...path, 'healthcheck']);
     for (const [needed, one] of Object.entries(mapOf(value['depends_on'])))
-      if (mapOf(one)['condition'] === 'service_completed_successfully' && draft.component.services[needed]?.oneShot === false)
-        yield inCompose(
-          [...path, 'depends_on', needed, 'condition'],
-          `"${name}" would wait forever, because "${needed}" is not a one-shot service.`,
-          `Wait for service_started or service_healthy, or set oneShot: true for ${needed} in component.yaml.`,
-        );
+      if (mapOf(one)['condition'] === 'service_completed_successfully' && draft.component.services[needed]?.oneShot === false) {
+        const message = `"${name}" would wait forever, because "${needed}" is not a one-shot service.`;
+        const remedy = `Wait for service_started or service_healthy, or set oneShot: true for ${needed} in component.yaml.`;
+        yield inCompose([...path, 'depends_on', needed, 'condition'], message, remedy);
+      }
   }
 }
 

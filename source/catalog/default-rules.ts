@@ -1,12 +1,9 @@
 import { shownValue } from '../text/shown-value.ts';
 import type { YamlPath } from '../yaml/document.ts';
-import type { ComposeFile } from './compose-file.ts';
 import { type Draft, inComponent, inCompose, type RuleFinding, servicesOf, variableOf, warning } from './draft.ts';
 import { isPattern } from './field-rules.ts';
 import { checkValue } from './field-types.ts';
 import { interpolate } from './interpolation.ts';
-
-type Variable = NonNullable<ReturnType<ComposeFile['variables']['get']>>[number];
 
 /**
  * Two files can define a default. A deployment uses the one in compose.yaml; the form starts with it, and a value equal to it is not
@@ -54,31 +51,18 @@ export function* checkDefaults(draft: Draft): Generator<RuleFinding> {
     if (written.length === 0 || compose?.variables.has(variable)) continue;
     const preset = field.default;
     if (written.some(({ value }) => value.includes('$') || sameText(value, preset))) continue;
-    yield warning(
-      inComponent(
-        ['fields', index, 'default'],
-        `The default of "${field.name}" is ${shownValue(String(preset))} here, but compose.yaml always sets ${variable} to ${shownValue(written[0]?.value ?? '')}.`,
-        `Use \${${variable}:-${preset}} in compose.yaml so that it can be changed, or use the same value here.`,
-      ),
-    );
+    const message = `The default of "${field.name}" is ${shownValue(String(preset))} here, but compose.yaml always sets ${variable} to ${shownValue(written[0]?.value ?? '')}.`;
+    const remedy = `Use \${${variable}:-${preset}} in compose.yaml so that it can be changed, or use the same value here.`;
+    yield warning(inComponent(['fields', index, 'default'], message, remedy));
   }
 }
 
 /** An empty default leaves the value to the other one; two different ones cannot both be the form's initial value. */
-function* several(
-  name: string,
-  presets: readonly (Variable & { value: string })[],
-  lineOf: (path: YamlPath) => number,
-): Generator<RuleFinding> {
+function* several(name: string, presets: readonly { value: string; path: YamlPath }[], lineOf: (path: YamlPath) => number) {
   const [first, other] = [...new Map(presets.filter(({ value }) => value !== '').map((preset) => [preset.value, preset])).values()];
   if (first === undefined || other === undefined) return;
-  yield warning(
-    inCompose(
-      other.path,
-      `The default of ${name} is ${shownValue(other.value)} here, but ${shownValue(first.value)} on line ${lineOf(first.path)}. A form can show only one default.`,
-      'Use the same default everywhere, or use two variables.',
-    ),
-  );
+  const message = `The default of ${name} is ${shownValue(other.value)} here, but ${shownValue(first.value)} on line ${lineOf(first.path)}. A form can show only one default.`;
+  yield warning(inCompose(other.path, message, 'Use the same default everywhere, or use two variables.'));
 }
 
 /** A number in component.yaml may be written in another form: 1.0 is 1. */

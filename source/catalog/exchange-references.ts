@@ -97,10 +97,7 @@ export function followedByContainer(field: { type: string; target: string; audie
 }
 
 /** Whatever one entry uses, another must provide. */
-export function usesOfUnknown(
-  entry: CatalogEntry,
-  entries: ReadonlyMap<string, CatalogEntry>,
-): { path: PropertyKey[]; message: string; known: string[] }[] {
+export function usesOfUnknown(entry: CatalogEntry, entries: ReadonlyMap<string, CatalogEntry>) {
   return (entry.uses ?? []).flatMap(({ component, what }, index) => {
     const provider = entries.get(component);
     if (!provider)

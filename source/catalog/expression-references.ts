@@ -34,19 +34,11 @@ export function* checkExpressions(draft: Draft): Generator<RuleFinding> {
   }
 }
 
-function* checkTemplate(
-  draft: Draft,
-  path: RuleFinding['path'],
-  text: string,
-  scope: ExpressionScope,
-  asked: ReadonlySet<string>,
-): Generator<RuleFinding> {
+function* checkTemplate(draft: Draft, path: RuleFinding['path'], text: string, scope: ExpressionScope, asked: ReadonlySet<string>) {
   const template = readTemplate(text);
   if (isTemplateProblem(template)) {
-    yield {
-      ...inComponent(path, `Invalid template: ${template.message}.`, 'Put CEL expressions in single braces, and double literal braces.'),
-      offset: template.offset,
-    };
+    const remedy = 'Put CEL expressions in single braces, and double literal braces.';
+    yield { ...inComponent(path, `Invalid template: ${template.message}.`, remedy), offset: template.offset };
     return;
   }
   const secrets = new Set(draft.component.fields.filter(({ secret }) => secret).flatMap((field) => variableOf(field) ?? []));
@@ -56,11 +48,9 @@ function* checkTemplate(
     const expression = compileExpression(part.source, scope);
     if (isProblem(expression)) continue;
     for (const [name, at] of expression.names.env) {
-      if (secrets.has(name))
-        yield {
-          ...inComponent(path, `This text would reveal the secret ${name}.`, 'Show a property of the secret instead, such as its length.'),
-          offset: part.offset + at,
-        };
+      const remedy = 'Show a property of the secret instead, such as its length.';
+      const finding = inComponent(path, `This text would reveal the secret ${name}.`, remedy);
+      if (secrets.has(name)) yield { ...finding, offset: part.offset + at };
     }
   }
 }
@@ -82,10 +72,8 @@ function* checkExpression(
     return;
   }
   if (wanted === 'bool' && expression.type !== 'bool' && expression.type !== 'dyn') {
-    yield {
-      ...inComponent(path, `The condition must be true or false, not of type ${expression.type}.`, 'Compare the expression with a value.'),
-      offset: shift,
-    };
+    const message = `The condition must be true or false, not of type ${expression.type}.`;
+    yield { ...inComponent(path, message, 'Compare the expression with a value.'), offset: shift };
   }
   const calls = Object.keys(component.calls);
   for (const [name, at] of expression.names.calls) {

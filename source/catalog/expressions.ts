@@ -141,9 +141,8 @@ function isNode(value: unknown): value is ASTNode {
 
 /** Without the library's source listing. */
 export function problemOf(thrown: unknown): ExpressionProblem {
-  if (thrown instanceof ParseError || thrown instanceof CheckError || thrown instanceof EvaluationError) {
+  if (thrown instanceof ParseError || thrown instanceof CheckError || thrown instanceof EvaluationError)
     return { message: thrown.summary, offset: thrown.range?.start ?? 0 };
-  }
   return { message: thrown instanceof Error ? (thrown.message.split('\n', 1)[0] ?? '') : String(thrown), offset: 0 };
 }
 

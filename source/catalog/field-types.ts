@@ -31,9 +31,8 @@ type Check = (value: unknown, rule: FieldRule) => string | undefined;
 function checkNarrowing(rule: FieldRule, value: unknown): string | undefined {
   const text = textOf(value);
   if (rule.enum && rule.type !== 'enum' && !rule.enum.includes(text ?? '')) return `must be one of ${rule.enum.join(', ')}`;
-  if (rule.length !== undefined && text?.length !== rule.length) {
+  if (rule.length !== undefined && text?.length !== rule.length)
     return `must have exactly ${rule.length} characters, not ${text?.length ?? 0}`;
-  }
   // Programs count bytes, and a letter with an accent has two.
   if (rule.length !== undefined && !/^[ -~]*$/.test(text ?? ''))
     return 'must contain only ASCII characters, because its length is counted in bytes';
@@ -168,6 +167,12 @@ function checkUrl(text: string, schemes: readonly string[] | undefined): string 
 
 function isHostname(text: string): boolean {
   return text.length <= 253 && /^(?!-)[a-z0-9-]{1,63}(?<!-)(?:\.(?!-)[a-z0-9-]{1,63}(?<!-))*\.?$/i.test(text) && !/^[\d.]+$/.test(text);
+}
+
+/** Returns the problem of a text that has to be a port. */
+export function portProblem(text: string): string | undefined {
+  const port = Number(text);
+  return /^\d{1,5}$/.test(text) && port >= 1 && port <= 65_535 ? undefined : 'Use a port between 1 and 65535.';
 }
 
 function isAddress(text: string): boolean {

@@ -119,11 +119,9 @@ function* chainFolders({ component }: Draft): Generator<RuleFinding> {
       yield inComponent(['chain', index], `The stage "${stage}" is listed twice.`, 'Remove one.');
     const needs: readonly ('downloads' | 'library')[] = stage === 'release' || stage === 'request' ? [] : chainHolds[stage];
     for (const what of needs)
-      if (!held.has(what))
-        yield inComponent(
-          ['chain', index],
-          `The stage "${stage}" requires a volume with the content "${what}".`,
-          `Add content: ${what} to the volume.`,
-        );
+      if (!held.has(what)) {
+        const message = `The stage "${stage}" requires a volume with the content "${what}".`;
+        yield inComponent(['chain', index], message, `Add content: ${what} to the volume.`);
+      }
   }
 }

@@ -8,11 +8,8 @@ function* loopbackByDefault(draft: Draft): Generator<RuleFinding> {
   for (const port of portsOf(draft)) {
     const annotation = portAnnotation(draft.component, port);
     if (annotation?.[1].exposure !== 'loopback' || isLoopback(port.address)) continue;
-    yield inCompose(
-      port.path,
-      `The port "${annotation[0]}" has exposure: loopback, but is published on ${port.address === '' ? 'all addresses' : port.address}.`,
-      'Put ${..._BIND:-127.0.0.1}: in front, or set exposure: all in component.yaml.',
-    );
+    const message = `The port "${annotation[0]}" has exposure: loopback, but is published on ${port.address === '' ? 'all addresses' : port.address}.`;
+    yield inCompose(port.path, message, 'Put ${..._BIND:-127.0.0.1}: in front, or set exposure: all in component.yaml.');
   }
 }
 

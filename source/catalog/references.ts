@@ -143,11 +143,9 @@ function* checkPorts(draft: Draft): Generator<RuleFinding> {
     const name = port.name ?? port.service;
     const near = nameRemedy(name, Object.keys(component.ports), '');
     const added = `${name}: {role: ..., exposure: loopback${port.name === undefined ? `, container: ${port.container}` : ''}}`;
-    yield inCompose(
-      port.path,
-      `The port "${name}" (${first === last ? first : `${first}-${last}`}/${port.protocol}) is not described in component.yaml.`,
-      near.startsWith('Did') ? `${near} Otherwise add the port under ports.` : `Add it under ports: ${added}.`,
-    );
+    const message = `The port "${name}" (${first === last ? first : `${first}-${last}`}/${port.protocol}) is not described in component.yaml.`;
+    const remedy = near.startsWith('Did') ? `${near} Otherwise add the port under ports.` : `Add it under ports: ${added}.`;
+    yield inCompose(port.path, message, remedy);
   }
   for (const [name, annotation] of Object.entries(component.ports)) {
     if (!draft.compose || annotated.has(name) || annotation.number !== undefined || component.deploy !== 'compose') continue;
@@ -249,9 +247,8 @@ function* checkCalls({ component }: Draft): Generator<RuleFinding> {
       if (call.http.path.includes('?'))
         yield inComponent([...path, 'http', 'path'], 'The path contains a query.', 'Move it to query: {name: value}.');
     }
-    if (call.reads && call.http && !['GET', 'HEAD', 'LIST', 'PROPFIND', 'POST'].includes(call.http.method)) {
+    if (call.reads && call.http && !['GET', 'HEAD', 'LIST', 'PROPFIND', 'POST'].includes(call.http.method))
       yield inComponent([...path, 'reads'], `A ${call.http.method} request is not read-only.`, 'Remove reads: true.');
-    }
   }
 }
 

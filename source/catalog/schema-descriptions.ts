@@ -6,14 +6,8 @@ interface SchemaNode {
   anyOf?: readonly SchemaNode[];
 }
 
-/**
- * Adds descriptions to the properties of a JSON Schema, by path: `fields[].name`, `services.*.main`; alternatives share one. Returns the
- * paths that have none, and the descriptions of paths that do not exist.
- */
-export function describeProperties(
-  schema: object,
-  descriptions: Readonly<Record<string, string>>,
-): { missing: string[]; unused: string[] } {
+/** Adds descriptions to a JSON Schema by path: `fields[].name`, `services.*.main`. Returns paths without one, and unused ones. */
+export function describeProperties(schema: object, descriptions: Readonly<Record<string, string>>) {
   const missing: string[] = [];
   const unused = new Set(Object.keys(descriptions));
   const visit = (node: SchemaNode | boolean | undefined, path: string): void => {

@@ -15,8 +15,6 @@ type ConfigRule = Omit<NonNullable<Component['configFile']>['rules'][number], 'l
 /** Limit of reports per condition: a file with more of them has one common cause. */
 const reportedLimit = 20;
 
-export type CheckedConfig = ReturnType<typeof examineConfig>;
-
 export function checkConfig(...of: Parameters<typeof examineConfig>): ConfigProblem[] {
   return examineConfig(...of).problems;
 }
@@ -179,20 +177,13 @@ function kindOfNode({ enum: values, description, type }: SchemaNode): string {
 }
 
 /** Returns the objects of a file, including those in a `List`, that are of the schema's kind. Others are reported as not checked. */
-function kubernetesObjects(
-  documents: readonly ConfigPart[],
-  schema: JsonObject | undefined,
-): { parts: readonly ConfigPart[]; unjudged: Unjudged[] } {
+function kubernetesObjects(documents: readonly ConfigPart[], schema: JsonObject | undefined) {
   const objects = documents.flatMap((document) => {
     const { kind, items } = objectOf(document.value) ?? {};
     if (!/^(?:\w+)?List$/.test(textOf(kind)) || !Array.isArray(items)) return [document];
-    return listOf(items).map(
-      (value, index): ConfigPart => ({
-        value,
-        doubts: [],
-        position: (path, part) => document.position(['items', index, ...path], path.length === 0 ? 'value' : part),
-      }),
-    );
+    const position: (index: number) => ConfigPart['position'] = (index) => (path, part) =>
+      document.position(['items', index, ...path], path.length === 0 ? 'value' : part);
+    return listOf(items).map((value, index) => ({ value, doubts: [], position: position(index) }));
   });
   const wanted = textOf(objectOf(objectOf(schema?.['properties'])?.['kind'])?.['const']);
   const kindOf = ({ value }: ConfigPart) => textOf(objectOf(value)?.['kind']);

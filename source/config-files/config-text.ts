@@ -41,9 +41,7 @@ export function readConfigText(text: string, form: ConfigForm): ConfigText {
   return { ...read, problems: [errorAt({ line, column: 1 }, message, 'Render it first, then check the output.')] };
 }
 
-type Reader = (text: string, form: ConfigForm) => Partial<ConfigText>;
-
-const readers: Readonly<Record<Format, Reader>> = {
+const readers: Readonly<Record<Format, (text: string, form: ConfigForm) => Partial<ConfigText>>> = {
   yaml(text, { documents }) {
     if (documents === undefined) return yamlText([text]);
     const [first = '', ...others] = documentsOf(text);
@@ -104,10 +102,7 @@ function documentsOf(text: string): string[] {
   return holding.length > 0 ? holding : documents.slice(0, 1);
 }
 
-/**
- * A file in which the program renders double braces before it reads it. Quoted ones are excluded from the check; with any others, the
- * text is unknown until then.
- */
+/** A file whose double braces are rendered before it is read: with any that are not quoted, its text is unknown until then. */
 function readTemplate(text: string, form: ConfigForm): Partial<ConfigText> {
   // Braces with quotes in them may end the surrounding quotes.
   const withoutWhole = (quoted: string) => (/\{\{(?!.*\}\})/.test(quoted) ? quoted : quoted.replaceAll('{{', '__'));

@@ -49,10 +49,7 @@ export function offsetOf(root: Node, path: YamlPath, part: 'key' | 'value'): num
   return root.offset;
 }
 
-/**
- * Parses JSON as Kea's own parser does (src/bin/dhcp4/dhcp4_lexer.ll): with comments of three kinds, trailing commas, and C++ number
- * formats. Only Kea itself can check the content of included files.
- */
+/** Parses JSON as Kea does (dhcp4_lexer.ll): comments of three kinds, trailing commas, C++ numbers. Included files are not read. */
 export function readKeaJson(text: string): Partial<ConfigText> {
   const outsideQuotes = (from: string, what: RegExp, into: (found: string) => string) =>
     from.replaceAll(

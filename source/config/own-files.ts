@@ -138,10 +138,7 @@ type Owner = Pick<Stats, 'uid' | 'gid'>;
 const isRoot = process.geteuid?.() === 0;
 const throughHandle = process.platform === 'linux';
 
-/**
- * `at` returns the path of an entry, which stays in this folder even if the folder is replaced by a link meanwhile. `owner` is that of new
- * entries, if it is not this process.
- */
+/** `at` returns the path of an entry, even if a link replaces the folder meanwhile. `owner` is that of new entries, if not ours. */
 async function openFolder(path: string, { checked }: { checked: boolean }) {
   const handle = await openOrMakeFolder(resolve(path));
   try {

@@ -41,9 +41,8 @@ const settingsSchema = z.strictObject({
 /** Checks the text of a configuration file. If it has problems, the settings are the defaults. */
 export function checkSettings(text: string): { settings: Settings; problems: SettingsProblem[] } {
   const document = new YamlDocument(text);
-  if (document.problems.length > 0) {
+  if (document.problems.length > 0)
     return { settings: defaultSettings, problems: document.problems.map((problem) => ({ code: 'config.syntax', field: '', ...problem })) };
-  }
   // A file with only comments counts as empty.
   const value = document.value ?? {};
   const checked = settingsSchema.safeParse(value);

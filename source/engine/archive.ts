@@ -31,9 +31,8 @@ export async function fileFrom(
     });
     if (!found) return undefined;
     if (found.kind === 'file') return found.content;
-    if (found.kind === 'other') {
+    if (found.kind === 'other')
       throw new Fault('engine.notFile', `${cleanLine(path)} in the container is not a file, but a ${found.type}.`, 'Pass a file.');
-    }
     at = posix.resolve(posix.dirname(at), found.target);
   }
   throw new Fault('engine.notFile', `${cleanLine(path)} in the container has too many levels of symbolic links.`, 'Use its target.');
@@ -50,9 +49,8 @@ function firstEntry(archive: NodeJS.ReadableStream, limitBytes: number): Promise
     reader.on('entry', (header, content) => {
       if (header.type === 'symlink' || header.type === 'link')
         return settle(() => resolve({ kind: 'link', target: header.linkname ?? '' }));
-      if (header.type !== 'file' && header.type !== 'contiguous-file') {
+      if (header.type !== 'file' && header.type !== 'contiguous-file')
         return settle(() => resolve({ kind: 'other', type: header.type === 'directory' ? 'folder' : String(header.type) }));
-      }
       const chunks: Buffer[] = [];
       let sizeBytes = 0;
       const done = () => settle(() => resolve({ kind: 'file', content: Buffer.concat(chunks, sizeBytes) }));

@@ -206,9 +206,8 @@ class DockerodeEngine implements Engine {
     const rest = lines.end();
     if (rest.length > 0) yield rest;
     // A container removed while it was followed counts as a normal end.
-    if (lines.engineSaid && !/no such container|marked for removal|already been removed/i.test(lines.engineSaid)) {
+    if (lines.engineSaid && !/no such container|marked for removal|already been removed/i.test(lines.engineSaid))
       throw refusalFault(this.address, { statusCode: 500, sentence: lines.engineSaid });
-    }
   }
 
   async *stats(id: string, signal: AbortSignal) {

@@ -26,10 +26,9 @@ const startText = ({ origin }: EngineAddress): string =>
   `Start it: ${starts[origin] ?? 'systemctl start docker, or for Podman systemctl --user start podman.socket'}. If it listens elsewhere, set DOCKER_HOST.`;
 
 export function hangingFault(address: EngineAddress, limitMs: number): Fault {
-  return unreachable(
-    `The engine at ${engineNameOf(address)} did not respond within ${limitMs / 1000} s.`,
-    'The engine may be starting, overloaded, stuck or waiting for a registry. Check its log, for example with journalctl -u docker.',
-  );
+  const remedy =
+    'The engine may be starting, overloaded, stuck or waiting for a registry. Check its log, for example with journalctl -u docker.';
+  return unreachable(`The engine at ${engineNameOf(address)} did not respond within ${limitMs / 1000} s.`, remedy);
 }
 
 export function rubbishFault(address: EngineAddress, saying: string, cause?: unknown): Fault {
@@ -144,25 +143,18 @@ export function refusalFault(address: EngineAddress, { statusCode, sentence }: E
   const fault = (code: `engine.${string}`, message: string, remedy: string) => new Fault(code, message, remedy, { cause });
 
   if (/client version .* is too (old|new)/i.test(sentence)) {
-    const old = /too old/i.test(sentence);
-    return unreachable(
-      `The engine at ${engineNameOf(address)} does not support this API version: ${said}.`,
-      old
-        ? 'The engine is too new for this version of Quarterdeck: update Quarterdeck.'
-        : 'The engine is too old for Quarterdeck: update the engine.',
-      cause,
-    );
+    const tooNew = 'The engine is too new for this version of Quarterdeck: update Quarterdeck.';
+    const remedy = /too old/i.test(sentence) ? tooNew : 'The engine is too old for Quarterdeck: update the engine.';
+    return unreachable(`The engine at ${engineNameOf(address)} does not support this API version: ${said}.`, remedy, cause);
   }
   if (/HTTP request to an HTTPS server/i.test(sentence)) {
     const remedy = 'Set DOCKER_TLS_VERIFY=1 and DOCKER_CERT_PATH, or use a context with its certificates.';
     return unreachable(`The engine at ${engineNameOf(address)} accepts only TLS.`, remedy, cause);
   }
   if (/log(ging)? driver|not logging output/i.test(sentence)) {
-    return fault(
-      'engine.logDriver',
-      `The log cannot be read: ${said}.`,
-      'The log driver stores nothing locally: check where it sends the log, or use the driver json-file and recreate the container.',
-    );
+    const remedy =
+      'The log driver stores nothing locally: check where it sends the log, or use the driver json-file and recreate the container.';
+    return fault('engine.logDriver', `The log cannot be read: ${said}.`, remedy);
   }
   if (/name .*already in use|already in use by container|network .*already (exists|used)/i.test(sentence))
     return fault('engine.nameTaken', `The name is already in use: ${said}.`, 'Choose another name, or remove the other object.');

@@ -6,7 +6,6 @@ const bodyLimitBytes = 64 * 1024;
 const sentenceCharacters = 500;
 const senseless = 'it reports no readable reason';
 
-type Callback = (error: unknown, value: unknown) => void;
 type BuildPayload = (
   error: unknown,
   isStream: boolean,
@@ -15,7 +14,7 @@ type BuildPayload = (
   request: unknown,
   response: IncomingMessage,
   json: unknown,
-  callback: Callback,
+  callback: (error: unknown, value: unknown) => void,
 ) => void;
 
 /** The modem joins nested values of an error body, keeps all of it, and throws its errors where they cannot be caught. */

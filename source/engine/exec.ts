@@ -1,3 +1,4 @@
+import { addAbortListener } from 'node:events';
 import { type Duplex, Readable } from 'node:stream';
 import type Docker from 'dockerode';
 import { Fault } from '../faults/fault.ts';
@@ -118,8 +119,7 @@ export async function execStreamIn(link: EngineLink, id: string, argv: readonly 
     }
   }
   const stdout = Readable.from(output(), { objectMode: false });
-  const end = () => stream.destroy(signal.reason as Error);
-  signal.addEventListener('abort', end, { once: true });
+  const stopping = addAbortListener(signal, () => stream.destroy(signal.reason as Error));
 
   const ended = new Promise<void>((resolve, reject) => {
     stdout.once('end', resolve);
@@ -133,7 +133,7 @@ export async function execStreamIn(link: EngineLink, id: string, argv: readonly 
       refuseUnlessRun(argv, exitCode, stderr);
       return { exitCode, stderr };
     })
-    .finally(() => signal.removeEventListener('abort', end));
+    .finally(() => stopping[Symbol.dispose]());
   // The reader of the output gets the error of a broken connection first, and may not have come to wait for the end.
   ended.catch(() => undefined);
   return { stdin: input ? stream : undefined, stdout, ended };
@@ -144,11 +144,10 @@ const resizeAttempts = 10;
 const resizeStepMs = 50;
 const requestLimitMs = 10_000;
 
-/** It ends with the grant and cannot outlive the action. */
 type TerminalPlan = Pick<ExecPlan, 'argv' | 'user'> & { size: TerminalSize };
 
-export async function openTerminalIn(link: EngineLink, id: string, plan: TerminalPlan, grant: Grant) {
-  const { signal } = grant;
+/** It ends with the grant and cannot outlive the action. */
+export async function openTerminalIn(link: EngineLink, id: string, plan: TerminalPlan, { signal }: Grant) {
   const { exec, stream } = await link.limited(signal, requestLimitMs, (opening) =>
     startExec(link, id, { ...plan, input: true }, opening, signal),
   );
@@ -159,9 +158,8 @@ export async function openTerminalIn(link: EngineLink, id: string, plan: Termina
   });
   // A broken connection ends the session; the query for the exit code returns the reason.
   stream.on('error', () => undefined);
-  const end = () => stream.destroy();
-  signal.addEventListener('abort', end, { once: true });
-  void closed.then(() => signal.removeEventListener('abort', end));
+  const stopping = addAbortListener(signal, () => stream.destroy());
+  void closed.then(() => stopping[Symbol.dispose]());
 
   const session: TerminalSession = {
     stream,

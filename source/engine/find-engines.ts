@@ -90,17 +90,14 @@ async function currentContext(host: Host, path: string, signal: AbortSignal): Pr
   return typeof name === 'string' ? name : undefined;
 }
 
-interface ContextMeta {
-  Endpoints?: { docker?: { Host?: string; SkipTLSVerify?: boolean } };
-}
-
 async function contextAddress(host: Host, folder: string, name: string, source: string, signal: AbortSignal): Promise<EngineAddress> {
   const shown = cleanLine(name);
   // Imported on demand: only a chosen context requires it.
   const { createHash } = await import('node:crypto');
   const digest = createHash('sha256').update(name).digest('hex');
   const path = `${folder}/contexts/meta/${digest}/meta.json`;
-  const meta = (await readJson(host, path, signal)) as ContextMeta | undefined;
+  const read = await readJson(host, path, signal);
+  const meta = read as { Endpoints?: { docker?: { Host?: string; SkipTLSVerify?: boolean } } } | undefined;
   // The variable takes precedence over docker context use.
   const choose = source === 'DOCKER_CONTEXT' ? 'Set another one, or unset DOCKER_CONTEXT.' : 'Choose another one: docker context use NAME';
   if (!meta) {

@@ -50,18 +50,15 @@ export async function greet(link: EngineLink, signal: AbortSignal): Promise<Gree
   await link.load(signal);
   const { headers, text } = await link.getText('/_ping', { signal, limitMs: pingLimitMs, bare: true }).catch((thrown: unknown) => {
     // A web server responds to a ping with 404; an engine never does.
-    if (thrown instanceof Fault && (thrown.code === 'engine.notSupported' || thrown.code === 'engine.missing')) {
+    if (thrown instanceof Fault && (thrown.code === 'engine.notSupported' || thrown.code === 'engine.missing'))
       throw rubbishFault(link.address, 'it does not support GET /_ping', thrown);
-    }
-    if (thrown instanceof Fault && thrown.code.startsWith('engine.')) {
+    if (thrown instanceof Fault && thrown.code.startsWith('engine.'))
       throw new Fault('unreachable.engine', thrown.message, thrown.remedy, { cause: thrown });
-    }
     throw thrown;
   });
   const offered = one(headers['api-version']);
-  if (!offered || !/^\d+\.\d+$/.test(offered)) {
+  if (!offered || !/^\d+\.\d+$/.test(offered))
     throw rubbishFault(link.address, text.trim() === 'OK' ? 'it reports no API version' : 'its response to a ping is not the expected one');
-  }
   const apiVersion = atLeast(offered, newestApiVersion) ? newestApiVersion : offered;
   link.speakVersion(apiVersion);
 

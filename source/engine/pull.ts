@@ -14,10 +14,7 @@ const digestLimitMs = 60_000;
 /** Between two lines: a large layer is verified and unpacked without output. */
 const silenceLimitMs = 15 * 60_000;
 
-interface PullAnswerLine extends PullLine {
-  error?: unknown;
-  errorDetail?: { message?: unknown } | null;
-}
+type PullAnswerLine = PullLine & { error?: unknown; errorDetail?: { message?: unknown } | null };
 
 /** A failure comes as a status or, once the engine has begun to report, as a line: Fault `engine.pull`; `unreachable.engine`. */
 export async function pullImage(
@@ -82,12 +79,8 @@ function pullFault(reference: string, said: string, cause?: unknown): Fault {
 
 function registryAnswerFault(reference: string, said: string, cause?: unknown): Fault {
   const reason = cleanLine(said).trim().replace(/\.$/, '') || 'the engine reports no reason';
-  return registryFault(
-    unreachable.test(reason) ? 'unreachable.registry' : 'engine.registry',
-    `Cannot query the registry for ${cleanLine(wholeImageName(reference))}: ${reason}.`,
-    reason,
-    cause,
-  );
+  const message = `Cannot query the registry for ${cleanLine(wholeImageName(reference))}: ${reason}.`;
+  return registryFault(unreachable.test(reason) ? 'unreachable.registry' : 'engine.registry', message, reason, cause);
 }
 
 function registryFault(code: FaultCode, message: string, reason: string, cause: unknown): Fault {
@@ -96,11 +89,9 @@ function registryFault(code: FaultCode, message: string, reason: string, cause: 
 }
 
 function silentFault(reference: string): Fault {
-  return new Fault(
-    'engine.pull',
-    `${cleanLine(wholeImageName(reference))} cannot be pulled: the engine reported no progress for ${silenceLimitMs / 60_000} minutes.`,
-    'Check the network and the disk of the engine, then pull again: finished layers are not downloaded again.',
-  );
+  const message = `${cleanLine(wholeImageName(reference))} cannot be pulled: the engine reported no progress for ${silenceLimitMs / 60_000} minutes.`;
+  const remedy = 'Check the network and the disk of the engine, then pull again: finished layers are not downloaded again.';
+  return new Fault('engine.pull', message, remedy);
 }
 
 /**

@@ -2,7 +2,7 @@ import { type Duplex, Readable } from 'node:stream';
 import type Docker from 'dockerode';
 import type { Grant } from '../grants/grant.ts';
 import type { LibpodInspected } from './container-detail.ts';
-import { type ContainerBeside, type EngineWriter, helperLabel } from './engine.ts';
+import { type EngineWriter, helperLabel } from './engine.ts';
 import { acknowledged, refusalOf, unlessMissing } from './engine-faults.ts';
 import type { EngineLink } from './engine-link.ts';
 import { execIn, execStreamIn, openTerminalIn } from './exec.ts';
@@ -104,11 +104,7 @@ export function engineWriter(link: EngineLink, grant: Grant, ready: (signal: Abo
 }
 
 /** It reads its input for as long as the connection is open, so that it ends and is removed even if our process is killed. */
-async function openBesideIn(
-  link: EngineLink,
-  { mount, image }: Parameters<EngineWriter['openBeside']>[0],
-  grant: Grant,
-): Promise<ContainerBeside> {
+async function openBesideIn(link: EngineLink, { mount, image }: Parameters<EngineWriter['openBeside']>[0], grant: Grant) {
   return link.limited(grant.signal, undefined, async (abortSignal) => {
     const container = await link.docker.createContainer({
       Image: image,

@@ -9,12 +9,6 @@ import { cleanLine } from '../text/clean.ts';
 /** Even a file that names every existing network is smaller. */
 const limitBytes = 1024 * 1024;
 
-export interface NamedFile {
-  text: string;
-  file: string;
-  path: string;
-}
-
 export function fileOf(written: string): string {
   return resolve(expandHome(written.trim(), homedir()));
 }
@@ -30,7 +24,7 @@ export function refuseTypedPath({ readOnly }: Pick<Session, 'readOnly'>, path: s
 }
 
 /** Throws `usage.file` with this remedy if the file does not exist, and as `refuseTypedPath` does. */
-export async function readNamedFile(session: Session, word: string, remedy: string): Promise<NamedFile> {
+export async function readNamedFile(session: Session, word: string, remedy: string) {
   refuseTypedPath(session, word);
   const path = fileOf(word);
   const bytes = await localFiles.read(path, { signal: session.signal, limitBytes });

@@ -63,10 +63,7 @@ export interface FileFacts {
 
 /** Reads files on the operated machine. Missing files return `undefined`; other failures throw a Fault. */
 export interface HostFiles {
-  /**
-   * The first `limitBytes` of a file; a caller that sets a limit can use a partial file. Without a limit, a file over 16 MiB is a Fault.
-   * Only regular files are read: a named pipe or a device would block forever.
-   */
+  /** The first `limitBytes` of a regular file: a pipe could block forever. Without a limit, a file over 16 MiB is a Fault. */
   read(path: string, options: { signal: AbortSignal; limitBytes?: number }): Promise<Uint8Array | undefined>;
   facts(path: string, signal: AbortSignal): Promise<FileFacts | undefined>;
   list(path: string, signal: AbortSignal): Promise<string[] | undefined>;

@@ -1,12 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
-interface ProcessFacts {
-  parent: number;
-  group: number;
-  terminal: string;
-}
-
 const psLimitMs = 2000;
 
 /** Returns whether the process runs, also one of another user. */
@@ -19,7 +13,7 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-function factsOf(pid: number): ProcessFacts | undefined {
+function factsOf(pid: number) {
   try {
     if (process.platform === 'linux') {
       const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
@@ -40,10 +34,10 @@ function factsOf(pid: number): ProcessFacts | undefined {
  * start`). Undefined if no shell would continue them, because the job's parent is not in the same session, as with `ssh -t HOST
  * quarterdeck` or `tmux new quarterdeck`. A terminal belongs to one session.
  */
-export function stoppableJob(pid = process.pid): number[] | undefined {
-  const own = factsOf(pid);
+export function stoppableJob(): number[] | undefined {
+  const own = factsOf(process.pid);
   if (!own) return undefined;
-  const job = [pid];
+  const job = [process.pid];
   let above = own.parent;
   while (above > 1) {
     const facts = factsOf(above);

@@ -51,12 +51,8 @@ export class ListenerWatch {
     } catch (cause) {
       signal.throwIfAborted();
       if ((cause as NodeJS.ErrnoException).code === 'ENOENT' && file.endsWith('6')) return '';
-      throw new Fault(
-        'failed.listeners',
-        `The listening sockets of this machine cannot be read: ${this.#proc}/net/${file} is not readable.`,
-        'Mount /proc, or run Quarterdeck outside the sandbox that hides it.',
-        { cause },
-      );
+      const message = `The listening sockets of this machine cannot be read: ${this.#proc}/net/${file} is not readable.`;
+      throw new Fault('failed.listeners', message, 'Mount /proc, or run Quarterdeck outside the sandbox that hides it.', { cause });
     }
   }
 
@@ -111,10 +107,7 @@ export class ListenerWatch {
   }
 }
 
-/**
- * Returns the sockets among the open files of a process. Reads synchronously: the kernel answers from memory in two microseconds per
- * link, and the thread pool takes ten times as long.
- */
+/** Returns the sockets among the open files of a process. Synchronous: the kernel answers at once, and threads take ten times as long. */
 function socketsOf(folder: string): { inode: string; link: string }[] {
   // We may not read other users' processes, and processes end during the scan.
   const descriptors = unlessThrown(() => readdirSync(folder), []);

@@ -17,9 +17,7 @@ export interface CopyCount {
   skipped: string[];
 }
 
-type LocalKind = 'file' | 'folder' | 'missing' | 'other';
-
-export async function localKind(path: string): Promise<LocalKind> {
+export async function localKind(path: string): Promise<'file' | 'folder' | 'missing' | 'other'> {
   try {
     const facts = await stat(path);
     return facts.isFile() ? 'file' : facts.isDirectory() ? 'folder' : 'other';
@@ -29,16 +27,8 @@ export async function localKind(path: string): Promise<LocalKind> {
   }
 }
 
-/**
- * Packs a file or a folder into an archive with one top entry named `root`. Links stay links. The owner is set to root, because owners of
- * this machine mean nothing inside a container.
- */
-export function packLocal(
-  path: string,
-  root: string,
-  signal: AbortSignal,
-  onBytes: (count: CopyCount) => void = () => {},
-): { archive: Readable; count: CopyCount } {
+/** Packs a file or a folder as `root`, the one top entry. Links stay links, and root is the owner: ours means nothing in a container. */
+export function packLocal(path: string, root: string, signal: AbortSignal, onBytes: (count: CopyCount) => void = () => {}) {
   const count: CopyCount = { files: 0, bytes: 0, skipped: [] };
   const archive = pack();
   // Callers get a Node stream, not the library's own.
@@ -110,9 +100,8 @@ function drop(stream: NodeJS.ReadableStream): void {
 /** Returns the parts of an archive path below its top entry. Throws `refused.archivePath` for a path that leaves the archive. */
 function partsOf(name: string): string[] {
   const parts = name.split('/').filter((part) => part !== '' && part !== '.');
-  if (name.startsWith('/') || name.includes('\0') || parts.includes('..')) {
+  if (name.startsWith('/') || name.includes('\0') || parts.includes('..'))
     throw untrusted(`The archive contains a path outside the target: ${JSON.stringify(name)}.`);
-  }
   return parts;
 }
 
@@ -138,11 +127,8 @@ export async function unpackLocal(
   const standing = await localKind(whole);
   if (standing !== 'missing' && !(standing === 'file' && replace)) {
     drop(archive);
-    throw new Fault(
-      'refused.exists',
-      `${target} already exists.`,
-      standing === 'file' ? 'Use another target, or use --force to replace the file.' : 'Use another target.',
-    );
+    const remedy = standing === 'file' ? 'Use another target, or use --force to replace the file.' : 'Use another target.';
+    throw new Fault('refused.exists', `${target} already exists.`, remedy);
   }
   const parent = dirname(whole);
   let workshop: string;
@@ -204,11 +190,8 @@ export async function unpackLocal(
     }
     if (top === undefined) throw new Fault('failed.archive', 'The archive is empty.', 'Check the source.');
     if (folders.length + links.length + count.files === 0) {
-      throw new Fault(
-        'failed.archive',
-        `Cannot copy ${count.skipped.join(', ')}: not a file or folder.`,
-        'Only files, folders and links can be copied.',
-      );
+      const message = `Cannot copy ${count.skipped.join(', ')}: not a file or folder.`;
+      throw new Fault('failed.archive', message, 'Only files, folders and links can be copied.');
     }
     signal.throwIfAborted();
     // Another process may have created it meanwhile: rename would move into an existing folder.
@@ -235,8 +218,7 @@ function leadsThrough(path: string, links: ReadonlySet<string>): boolean {
 export async function landingPath(target: string, name: string): Promise<string> {
   const kind = await localKind(target);
   if (kind === 'folder') return join(target, name);
-  if (target.endsWith('/') && kind === 'missing') {
+  if (target.endsWith('/') && kind === 'missing')
     throw new Fault('usage.target', `The folder ${target} does not exist.`, 'Create the folder first, or omit the trailing slash.');
-  }
   return target;
 }

@@ -37,11 +37,8 @@ export async function editText(text: string, { name, env, signal, stdio = [0, 1,
       child.once('close', (code) => resolve(code ?? 128));
     });
     if (exitCode !== 0) {
-      throw new Fault(
-        'interrupted.editor',
-        `${program} ended with exit code ${exitCode}, so nothing was changed.`,
-        'To apply a change, save the file and exit the editor without an error.',
-      );
+      const message = `${program} ended with exit code ${exitCode}, so nothing was changed.`;
+      throw new Fault('interrupted.editor', message, 'To apply a change, save the file and exit the editor without an error.');
     }
     return await readFile(file, 'utf8');
   } finally {
@@ -50,10 +47,6 @@ export async function editText(text: string, { name, env, signal, stdio = [0, 1,
 }
 
 function notStarted(program: string, cause: Error): Fault {
-  return new Fault(
-    'unreachable.editor',
-    `The editor ${program} cannot be started: ${(cause as NodeJS.ErrnoException).code === 'ENOENT' ? 'program not found' : messageOf(cause)}.`,
-    'Set VISUAL, or EDITOR if VISUAL is not set, to an installed editor.',
-    { cause },
-  );
+  const message = `The editor ${program} cannot be started: ${(cause as NodeJS.ErrnoException).code === 'ENOENT' ? 'program not found' : messageOf(cause)}.`;
+  return new Fault('unreachable.editor', message, 'Set VISUAL, or EDITOR if VISUAL is not set, to an installed editor.', { cause });
 }

@@ -1,3 +1,4 @@
+import { addAbortListener } from 'node:events';
 import { PassThrough } from 'node:stream';
 import type { Grant } from '../grants/grant.ts';
 import type { PipedProgram, PipeOptions } from './host.ts';
@@ -37,12 +38,10 @@ export async function pipeProgram(
     child.once('spawn', resolve);
     child.once('error', (cause: NodeJS.ErrnoException) => reject(notStarted(program, cwd, cause)));
   });
-  const stop = () => endGroup(child);
-  signal.addEventListener('abort', stop, { once: true });
-  if (signal.aborted) stop();
+  const stopping = addAbortListener(signal, () => endGroup(child));
   const ended = new Promise<{ exitCode: number; stderr: string }>((resolve, reject) => {
     child.once('close', (code) => {
-      signal.removeEventListener('abort', stop);
+      stopping[Symbol.dispose]();
       if (signal.aborted) reject(signal.reason as Error);
       else resolve({ exitCode: code ?? 128, stderr: said.toString('utf8') });
     });

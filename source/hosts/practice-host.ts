@@ -105,11 +105,8 @@ function filesWithin(folder: string): HostFiles {
   };
   const requireInside = async (path: string): Promise<HostFiles> => {
     if (await inside(path)) return localFiles;
-    throw new Fault(
-      'refused.practice',
-      `${path} is outside the practice stack, which writes only to its own files.`,
-      'Use a path in the home folder of the practice host.',
-    );
+    const message = `${path} is outside the practice stack, which writes only to its own files.`;
+    throw new Fault('refused.practice', message, 'Use a path in the home folder of the practice host.');
   };
   return {
     read: async (path, options) => ((await readable(path)) ? localFiles.read(path, options) : undefined),

@@ -34,11 +34,8 @@ export function programsOf(folder: string): Pick<Host, 'exec' | 'run' | 'stream'
   const locate = async ([program = '', ...words]: readonly string[], { cwd, env }: PipeOptions) => {
     const path = Object.hasOwn(ownPrograms, program) ? join(bin, program) : programs.has(program) ? program : undefined;
     if (path === undefined) {
-      throw new Fault(
-        'unreachable.program',
-        `The program ${program} is not installed on the practice host.`,
-        'Run programs in the practice containers: quarterdeck exec COMPONENT -- PROGRAM',
-      );
+      const message = `The program ${program} is not installed on the practice host.`;
+      throw new Fault('unreachable.program', message, 'Run programs in the practice containers: quarterdeck exec COMPONENT -- PROGRAM');
     }
     const home = join(folder, 'home');
     // Not before one runs: an operator who only looks around does not wait for them. A practice that has ended is not recreated.

@@ -1,4 +1,4 @@
-import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { addAbortListener } from 'node:events';
 import { existsSync } from 'node:fs';
 import { constants } from 'node:os';
@@ -21,10 +21,7 @@ const drainMs = 1_000;
  * A program ended by a signal has the exit code 128 plus the signal's number, as in shells.
  * @throws Fault `unreachable.program` when it cannot be started, `failed.limit` when it ran too long; the signal's reason when aborted.
  */
-export async function runProgram(
-  argv: readonly string[],
-  options: Omit<ExecOptions, 'env'> & Pick<StartOptions, 'env' | 'bare'>,
-): Promise<ExecOutcome> {
+export async function runProgram(argv: readonly string[], options: Omit<ExecOptions, 'env'> & Pick<StartOptions, 'env' | 'bare'>) {
   const { signal, limitMs, limitBytes = defaultLimitBytes, stdin, cwd } = options;
   const [program, ...args] = argv;
   if (program === undefined || program === '') throw new TypeError('a program is required');
@@ -76,11 +73,7 @@ interface StartOptions {
 }
 
 /** Starts a program of this machine with all its streams piped to us, in its own group and session. `bare`: without our own environment. */
-export function startProgram(
-  program: string,
-  args: readonly string[],
-  { cwd, env, bare = false }: StartOptions,
-): ChildProcessWithoutNullStreams {
+export function startProgram(program: string, args: readonly string[], { cwd, env, bare = false }: StartOptions) {
   return spawn(program, args, {
     cwd,
     env: bare ? { ...env } : env ? { ...process.env, ...env } : process.env,
@@ -105,22 +98,15 @@ function signalGroup({ pid }: ChildProcess, signal: 'SIGTERM' | 'SIGKILL' | 0): 
 }
 
 export function tooSlow(program: string, limitMs: number): Fault {
-  return new Fault(
-    'failed.limit',
-    `${program} did not finish within ${limitMs / 1000} s and was stopped.`,
-    `Run ${program} manually to see what it is waiting for.`,
-  );
+  const message = `${program} did not finish within ${limitMs / 1000} s and was stopped.`;
+  return new Fault('failed.limit', message, `Run ${program} manually to see what it is waiting for.`);
 }
 
 /** Returns why a program here could not be started: the system reports one error for a missing program and a missing folder. */
 export function notStarted(program: string, cwd: string | undefined, cause: NodeJS.ErrnoException): Fault {
   if (cwd !== undefined && cause.code === 'ENOENT' && !existsSync(cwd)) {
-    return new Fault(
-      'unreachable.program',
-      `${program} cannot be started in ${cwd}: folder not found.`,
-      'Check whether the folder was moved or deleted.',
-      { cause },
-    );
+    const message = `${program} cannot be started in ${cwd}: folder not found.`;
+    return new Fault('unreachable.program', message, 'Check whether the folder was moved or deleted.', { cause });
   }
   // A name is looked up in PATH. If one folder in PATH is not readable, the system reports EACCES for a program that is in none of them.
   const lookedUp = !program.includes('/');
@@ -136,11 +122,7 @@ export function notStarted(program: string, cwd: string | undefined, cause: Node
 }
 
 /** Runs with a signal that ends with the caller's and with the grant, which ends with its action. */
-export async function underGrant(
-  grant: Grant,
-  options: ExecOptions,
-  run: (options: ExecOptions) => Promise<ExecOutcome>,
-): Promise<ExecOutcome> {
+export async function underGrant(grant: Grant, options: ExecOptions, run: (options: ExecOptions) => Promise<ExecOutcome>) {
   using ending = endingWith(grant.signal, options.signal);
   ending.signal.throwIfAborted();
   return await run({ ...options, signal: ending.signal });

@@ -91,12 +91,8 @@ export class Tunnel {
 
 function faultOf(thrown: unknown, name: string, { port }: { port: number }): Fault {
   if (thrown instanceof Fault) return thrown;
-  return new Fault(
-    'unreachable.port',
-    `Port ${port} on ${name} cannot be reached: ${messageOf(thrown)}.`,
-    'Check that the program that uses this port is running.',
-    { cause: thrown },
-  );
+  const message = `Port ${port} on ${name} cannot be reached: ${messageOf(thrown)}.`;
+  return new Fault('unreachable.port', message, 'Check that the program that uses this port is running.', { cause: thrown });
 }
 
 export class Tunnels {
@@ -133,12 +129,8 @@ export class Tunnels {
   async #listen({ port, address }: TunnelRequest): Promise<Server> {
     if (port !== undefined) {
       return listen(port).catch((cause: NodeJS.ErrnoException) => {
-        throw new Fault(
-          'refused.port',
-          `Cannot listen on port ${port} on this machine: ${whyNotListening(cause)}.`,
-          'Set another port with --port, or omit it to use any free port.',
-          { cause },
-        );
+        const message = `Cannot listen on port ${port} on this machine: ${whyNotListening(cause)}.`;
+        throw new Fault('refused.port', message, 'Set another port with --port, or omit it to use any free port.', { cause });
       });
     }
     const same = address.port >= firstFreePort ? await listen(address.port).catch(() => undefined) : undefined;

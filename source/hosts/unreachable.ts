@@ -38,12 +38,10 @@ export function notReached(
 ): Fault {
   const denied = host === undefined ? 'Run Quarterdeck as a user who can use this socket.' : letIn(host, group);
   const whose = owner && group ? ` The socket belongs to user ${owner} and group ${group}.` : '';
-  return new Fault(
-    'socket' in address ? 'unreachable.socket' : 'unreachable.port',
-    `${cleanLine(addressText(address))}${host === undefined ? '' : ` on ${host}`} cannot be reached: ${says}.${whose}`,
-    cause.code === 'EACCES' ? denied : `Check that the server at this address is running${host === undefined ? '' : ' on the host'}.`,
-    { cause },
-  );
+  const message = `${cleanLine(addressText(address))}${host === undefined ? '' : ` on ${host}`} cannot be reached: ${says}.${whose}`;
+  const remedy =
+    cause.code === 'EACCES' ? denied : `Check that the server at this address is running${host === undefined ? '' : ' on the host'}.`;
+  return new Fault('socket' in address ? 'unreachable.socket' : 'unreachable.port', message, remedy, { cause });
 }
 
 /** Any user with access to an engine's socket is root on that machine, so both methods are equivalent. */

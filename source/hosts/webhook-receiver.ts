@@ -70,12 +70,8 @@ export class WebhookReceiver {
     if (secret === '') throw new Error('a receiver without a secret would accept any request');
     const server = createServer({ requestTimeout: requestLimitMs, headersTimeout: requestLimitMs, connectionsCheckingInterval: 1_000 });
     await listenAt(server, address, port).catch((cause: NodeJS.ErrnoException) => {
-      throw new Fault(
-        'refused.port',
-        `Cannot listen on ${address}${port === 0 ? '' : `, port ${port}`}: ${whyNotListening(cause)}.`,
-        'Set another port with --port, or an address of this machine with --address.',
-        { cause },
-      );
+      const message = `Cannot listen on ${address}${port === 0 ? '' : `, port ${port}`}: ${whyNotListening(cause)}.`;
+      throw new Fault('refused.port', message, 'Set another port with --port, or an address of this machine with --address.', { cause });
     });
     return new WebhookReceiver(server, secret);
   }

@@ -146,12 +146,10 @@ class BackendStorage implements SecretStorage {
     migrate: ({ signal }, to, reported) => this.#migrate(to, signal, reported),
     reseal: async ({ signal }, opens) => {
       const backend = await this.current(signal);
-      if (backend.kind !== 'file')
-        throw new Fault(
-          'usage.secrets',
-          `The secrets are stored in ${backend.where}, which has its own password.`,
-          'Change the password of that backend instead.',
-        );
+      if (backend.kind !== 'file') {
+        const message = `The secrets are stored in ${backend.where}, which has its own password.`;
+        throw new Fault('usage.secrets', message, 'Change the password of that backend instead.');
+      }
       await backend.open(signal, 'read');
       const key = await this.#backends.file.newKey(opens, signal);
       await this.#changing(signal, () => this.#backends.file.reseal(key));

@@ -5,9 +5,9 @@ import { parseJson } from '../text/json-value.ts';
 import { damagedFault, type SecretBackend, type StoredVersion, withVersion } from './backend.ts';
 import { deriveKey, usualCost } from './key-derivation.ts';
 import { listed } from './keychain-backend.ts';
-import { readSealed, type SealedText, type SealHeader, seal } from './sealed-format.ts';
+import { readSealed, type SealHeader, seal } from './sealed-format.ts';
 import type { SecretName } from './secrets.ts';
-import { lossOf, missingFault, type SealedVersion, type SecretsAnchor } from './secrets-anchor.ts';
+import { lossOf, missingFault, type openSecretsAnchor, type SealedVersion } from './secrets-anchor.ts';
 
 export interface PassphraseQuestion {
   id: 'secrets-passphrase' | 'secrets-new-passphrase' | 'secrets-new-passphrase-again';
@@ -26,7 +26,7 @@ interface SealedBackendOptions {
   /** Shown before a new file is created: why this backend is used. */
   whyNew?: () => string | undefined;
   /** Distinguishes an older file from the newest. */
-  anchor?: SecretsAnchor | undefined;
+  anchor?: ReturnType<typeof openSecretsAnchor> | undefined;
 }
 
 interface SealKey {
@@ -71,7 +71,7 @@ export function sealedBackend({ path, keyFile, askPassphrase, whyNew, anchor }: 
   /** The file is missing, and there was one. */
   const isGone = async () => (await remembered()).some((version) => version?.id !== undefined) && (await readOwnFile(path)) === undefined;
 
-  async function opens(file: SealedText, phrase: string): Promise<boolean> {
+  async function opens(file: ReturnType<typeof readSealed>, phrase: string): Promise<boolean> {
     const key = await keyOf(phrase, file.header);
     if (file.open(key.key) === undefined) return false;
     held = key;

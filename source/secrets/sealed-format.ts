@@ -23,8 +23,6 @@ export interface SealHeader extends KeyCost {
   salt: string;
 }
 
-export type SealedText = ReturnType<typeof readSealed>;
-
 export function seal(plain: string, key: Uint8Array, { opens, salt, memoryKiB, passes, parallelism }: SealHeader): string {
   const nonce = randomBytes(12);
   const kdf = { kdf: 'argon2id', salt, memoryKiB, passes, parallelism };

@@ -11,8 +11,6 @@ export interface SealedVersion {
   id: string | undefined;
 }
 
-export type SecretsAnchor = ReturnType<typeof openSecretsAnchor>;
-
 /**
  * Remembers outside of the sealed file which version was written last, so that an older, foreign or missing file is detected. A keychain
  * that does not respond is skipped; if no store answers, nothing is detected.

@@ -116,8 +116,6 @@ export function parseHead(text: string): ChainHead | undefined {
   return counts && mac !== undefined && /^[0-9a-f]{64}$/.test(mac) ? { n, mac } : undefined;
 }
 
-export type ChainEnd = Awaited<ReturnType<typeof findChainEnd>>;
-
 /**
  * Finds the entry that the next one follows. The head in the strongest store decides: later entries of the log are accepted if they
  * continue from it (they were written right before a crash, or while that store did not respond). A log that does not continue from the

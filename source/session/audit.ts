@@ -10,7 +10,6 @@ import {
   type AuditEntry,
   type AuditEvent,
   type ChainAnchor,
-  type ChainEnd,
   type ChainReport,
   findChainEnd,
   parseHead,
@@ -107,7 +106,7 @@ export function openAudit({ path, stores, identity, damageMoved, now = () => new
   }
 
   /** Usually the last line is the one that the stores remember, and nothing else has to be read. */
-  async function endOfChain(holders: readonly Holder[], writer: Holder): Promise<ChainEnd> {
+  async function endOfChain(holders: readonly Holder[], writer: Holder) {
     const { head } = writer;
     const lastLine = head && (await readTail(path, tailBytes))?.trimEnd().split('\n').at(-1);
     const last = lastLine === undefined ? undefined : parseLine(lastLine);

@@ -15,9 +15,8 @@ export function fieldProblem(field: FormField, value: string): string | undefine
     if (mayStayEmpty(field)) return undefined;
     return field.kind === 'choice' ? 'Choose one.' : 'A value is required.';
   }
-  if (field.kind === 'choice' && !field.choices?.some((choice) => choice.value === value)) {
+  if (field.kind === 'choice' && !field.choices?.some((choice) => choice.value === value))
     return `Choose one of ${(field.choices ?? []).map((choice) => choice.value).join(', ')}.`;
-  }
   return field.check?.(value);
 }
 

@@ -2,12 +2,12 @@ import { Fault } from '../faults/fault.ts';
 import { cleanLine } from '../text/clean.ts';
 import { type FormValues, formProblems, initialValues } from './form-checks.ts';
 import type { Journal } from './journal.ts';
-import { hiddenMark, type Masking } from './masking.ts';
+import { type createMasking, hiddenMark } from './masking.ts';
 import type { Form, FormField, Operator, Review } from './session.ts';
 
 interface Asking {
   operator: Operator;
-  masking: Masking;
+  masking: ReturnType<typeof createMasking>;
   dryRun: boolean;
   signal: AbortSignal;
 }
@@ -23,9 +23,8 @@ const stepOf = (form: Form, field: FormField): string => `${form.id}.${field.id}
 /** A form that was filled in again replaces the earlier answers. */
 function replayed(journal: Journal, step: string): string | undefined {
   let newest: string | undefined;
-  for (let answer = journal.replay(step); answer !== undefined; answer = journal.replay(step)) {
+  for (let answer = journal.replay(step); answer !== undefined; answer = journal.replay(step))
     newest = typeof answer === 'string' ? answer : answer[0];
-  }
   return newest;
 }
 

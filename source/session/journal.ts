@@ -96,10 +96,7 @@ export interface JournalOptions extends RunSubject {
   resume?: string;
 }
 
-/**
- * Opens the record of one run of a flow, from which it can be resumed. It never contains secret answers. The file is created with the first
- * entry: a flow that only reads leaves none.
- */
+/** Opens the record of one run, without secret answers, to resume it. Created with the first entry: a flow that only reads leaves none. */
 export async function openJournal({ folder, resume, ...subject }: JournalOptions) {
   const { flow } = subject;
   const run = resume ?? newRun();

@@ -7,8 +7,6 @@ export const hiddenMark = '(secret)';
 /** A shorter secret would hide every `1` of an error message. */
 const leastMaskedLength = 4;
 
-export type Masking = ReturnType<typeof createMasking>;
-
 /** Removes the secrets of one run from texts: servers often quote the request. */
 export function createMasking() {
   const secrets = new Set<string>();

@@ -102,11 +102,8 @@ export function openSession({ flow, operator, policy, journal, audit, about, sub
       audit.record({ ...event(), phase: 'after', outcome, ...(message !== undefined && { message: masked(message) }) });
 
     if (policy.readOnly) {
-      const refusal = new Fault(
-        'refused.readOnly',
-        `Read-only, not executed: ${masked(request.request)}`,
-        'To make changes, start without --read-only.',
-      );
+      const message = `Read-only, not executed: ${masked(request.request)}`;
+      const refusal = new Fault('refused.readOnly', message, 'To make changes, start without --read-only.');
       // A refusal stays in effect, whether or not it can be recorded.
       await record('refused', refusal.message).catch(() => {});
       recorded.add(refusal);
@@ -203,11 +200,8 @@ export function openSession({ flow, operator, policy, journal, audit, about, sub
     }
     if (confirmed) return;
     await record('refused', 'not confirmed');
-    const refusal = new Fault(
-      'refused.notConfirmed',
-      `Not confirmed, so not done: ${masked(request.title ?? request.request)}`,
-      'Run the command again and confirm.',
-    );
+    const message = `Not confirmed, so not done: ${masked(request.title ?? request.request)}`;
+    const refusal = new Fault('refused.notConfirmed', message, 'Run the command again and confirm.');
     recorded.add(refusal);
     throw refusal;
   }

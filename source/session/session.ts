@@ -158,10 +158,7 @@ export interface Operator {
   confirm(confirmation: Confirmation, signal: AbortSignal): Promise<boolean>;
   /** Without a user to prompt it returns the initial values if they are valid, and otherwise throws `usage.answer`. */
   fill(form: Form, signal: AbortSignal): Promise<Readonly<Record<string, string>>>;
-  /**
-   * Returns the id of the chosen action, `remedy:<finding>`, or `cancel`. Without a user to prompt it chooses the first action with `--yes`,
-   * and otherwise throws `refused.*`.
-   */
+  /** Returns the chosen action, `remedy:<finding>` or `cancel`. Unattended: the first action with `--yes`, otherwise throws `refused.*`. */
   review(review: Review, signal: AbortSignal): Promise<string>;
   show(shown: Shown): void;
   progress(progress: Progress): void;

@@ -1,6 +1,7 @@
-import { isAbsolute, join } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { CatalogEntry } from '../catalog/catalog.ts';
 import { templateEnding } from '../catalog/template-names.ts';
+import { installationFolder } from '../config/installation.ts';
 import { listOwnFolder, readOwnText } from '../config/own-files.ts';
 import { Fault } from '../faults/fault.ts';
 
@@ -13,11 +14,14 @@ export interface ComponentSource {
   configSchema?: string;
 }
 
+/** An operator's own entry has an absolute folder, a built-in one a folder in the catalog. */
 type Source = Pick<CatalogEntry, 'id' | 'folder' | 'configFile'>;
 
-/** `catalogFolder` is the built-in catalog's. Throws `catalog.missing` if there is nothing to deploy. */
-export async function readComponentSource(entry: Source, catalogFolder: string): Promise<ComponentSource> {
-  const folder = rootOf(entry, catalogFolder);
+const builtInCatalog = () => join(installationFolder(), 'catalog');
+
+/** Throws `catalog.missing` if there is nothing to deploy. */
+export async function readComponentSource(entry: Source, catalogFolder = builtInCatalog()): Promise<ComponentSource> {
+  const folder = resolve(catalogFolder, entry.folder);
   const file = join(folder, 'compose.yaml');
   const [compose, files, configSchema] = await Promise.all([
     readOwnText(file),
@@ -33,30 +37,21 @@ export async function readComponentSource(entry: Source, catalogFolder: string):
 
 export const byPath = ([one]: readonly [string, unknown], [other]: readonly [string, unknown]): number => (one < other ? -1 : 1);
 
-export async function readConfigSchema(entry: Omit<Source, 'id'>, catalogFolder: string): Promise<string | undefined> {
+export async function readConfigSchema(entry: Omit<Source, 'id'>, catalogFolder = builtInCatalog()): Promise<string | undefined> {
   const schema = entry.configFile?.schema;
-  return schema === undefined ? undefined : readOwnText(join(rootOf(entry, catalogFolder), schema));
+  return schema === undefined ? undefined : readOwnText(join(resolve(catalogFolder, entry.folder), schema));
 }
-
-export type ConfigTemplate = Awaited<ReturnType<typeof readConfigTemplate>>;
 
 /** For a component that is not deployed with compose. Throws `catalog.missing` if the entry has no template. */
-export async function readConfigTemplate(entry: Source, catalogFolder: string) {
-  const path = join(rootOf(entry, catalogFolder), `${entry.configFile?.path ?? ''}${templateEnding}`);
+export async function readConfigTemplate(entry: Source, catalogFolder = builtInCatalog()) {
+  const path = join(resolve(catalogFolder, entry.folder), `${entry.configFile?.path ?? ''}${templateEnding}`);
   const [template, schema] = await Promise.all([readOwnText(path), readConfigSchema(entry, catalogFolder)]);
-  if (template === undefined)
-    throw new Fault(
-      'catalog.missing',
-      `The catalog has no configuration template for ${entry.id}.`,
-      `Create the file by hand, then check it: quarterdeck config check ${entry.id} FILE`,
-      { where: { file: path } },
-    );
+  if (template === undefined) {
+    const remedy = `Create the file by hand, then check it: quarterdeck config check ${entry.id} FILE`;
+    throw new Fault('catalog.missing', `The catalog has no configuration template for ${entry.id}.`, remedy, { where: { file: path } });
+  }
   return { path, template, schema };
 }
-
-/** An operator's own entry has an absolute folder, a built-in one a folder in the catalog. */
-const rootOf = ({ folder }: Pick<CatalogEntry, 'folder'>, catalogFolder: string): string =>
-  isAbsolute(folder) ? folder : join(catalogFolder, folder);
 
 async function readBelow(root: string, inner: string): Promise<[path: string, text: string][]> {
   const found = await listOwnFolder(join(root, inner));

@@ -1,5 +1,3 @@
-import type { Finding } from './finding.ts';
-
 /**
  * The files of one component in a stack's folder. The folder is an ordinary compose project: `STACK/<component>/` with `compose.yaml`,
  * `.env` and `files/`. All other data about it are in the record, in `STACK/.quarterdeck/`.
@@ -108,13 +106,11 @@ export interface PlannedSecret {
   version: string | undefined;
 }
 
-/** `rejoin`: recreated unchanged, in the network of another component's container that was recreated. Its files and its record stay. */
-export type PlanKind = 'deploy' | 'change' | 'update' | 'rollback' | 'restore' | 'remove' | 'rejoin';
-
 /** The exact changes that applying would make. It is journaled on the host, with no secrets but those that present files contain. */
 export interface Plan {
   schema: 1;
-  kind: PlanKind;
+  /** `rejoin`: recreated unchanged, in the network of another component's container that was recreated. Its files and its record stay. */
+  kind: 'deploy' | 'change' | 'update' | 'rollback' | 'restore' | 'remove' | 'rejoin';
   component: string;
   engineName: string;
   stackFolder: string;
@@ -138,9 +134,4 @@ export interface Plan {
   joins?: { gateway: string; services: readonly string[]; starts: boolean };
   /** Whether the catalog states that a rollback is harmless (`upgrade.rollback`). */
   rollback: 'safe' | 'unsafe';
-}
-
-export interface CheckedPlan {
-  plan: Plan;
-  findings: readonly Finding[];
 }

@@ -5,7 +5,7 @@ import { type ComponentSource, readComponentSource } from '../../source/stack/co
 import type { Answers } from '../../source/stack/model.ts';
 import { answersOf } from '../../source/stack/plan/answers.ts';
 import type { FormContext } from '../../source/stack/plan/form.ts';
-import type { RenderedComponent } from '../../source/stack/plan/render.ts';
+import type { renderComponent } from '../../source/stack/plan/render.ts';
 import { variablesOf } from '../../source/stack/plan/variables.ts';
 import { wholeCatalog } from '../doubles/whole-catalog.ts';
 
@@ -79,7 +79,7 @@ export function secretsOf({ entry, source }: Pick<Answered, 'entry' | 'source'>)
 }
 
 /** Puts what was rendered into a folder. */
-export function writeRendered(folder: string, { compose, env, files }: RenderedComponent): string {
+export function writeRendered(folder: string, { compose, env, files }: ReturnType<typeof renderComponent>): string {
   for (const [path, text] of Object.entries({ 'compose.yaml': compose, '.env': env, ...files })) {
     mkdirSync(dirname(join(folder, path)), { recursive: true });
     writeFileSync(join(folder, path), text);

@@ -178,11 +178,11 @@ for (const { kind, machines, usual, known } of ways) {
             if (!stopped) return;
 
             const { transaction: _, ...recovering } = changing;
-            expect((await finishRun(grant, host, stopped, recovering, () => {})).state).toBe('applied');
+            expect((await finishRun(grant, host, stopped.transaction, recovering, () => {})).state).toBe('applied');
             expect(await environmentOf(engine, project)).toMatchObject({ WORD: 'two', TOKEN: fresh });
             expect(await fileIn(engine, project, '/data/after')).toBe("it's two\n");
 
-            const undone = await undoRun(grant, host, stopped, { ...recovering, secrets: secrets(old) }, () => {});
+            const undone = await undoRun(grant, host, stopped.transaction, { ...recovering, secrets: secrets(old) }, () => {});
             expect(undone.state).toBe('undone');
             expect(await environmentOf(engine, project)).toMatchObject({ WORD: 'one', TOKEN: old });
             expect(await readFile(join(stackFolder, project, '.env'), 'utf8')).toBe('WORD=one\n');
@@ -218,13 +218,7 @@ for (const { kind, machines, usual, known } of ways) {
               code: 'failed.apply',
               message: expect.stringMatching(/no such file or directory|not found|was not started/),
             });
-            await undoRun(
-              grant,
-              host,
-              { transaction: transactionOf('run3', [broken]) },
-              { ...recovering, secrets: secrets(old) },
-              () => {},
-            );
+            await undoRun(grant, host, transactionOf('run3', [broken]), { ...recovering, secrets: secrets(old) }, () => {});
             expect(await environmentOf(engine, project)).toMatchObject({ WORD: 'one' });
 
             const removal = planOf(
@@ -333,7 +327,7 @@ for (const { kind, machines, usual, known } of ways) {
             const done = await readRun(host, stackFolder, name, signal);
             if (!done) throw new Error(`no run ${name}`);
             const { transaction: _, ...options } = run(step(0, 'create'), name);
-            await undoRun(grant, host, done, options, () => {});
+            await undoRun(grant, host, done.transaction, options, () => {});
           };
           const running = async () =>
             (await containersOf(engine, project)).map(({ labels, state }) => `${labels['com.docker.compose.service']} ${state}`).sort();

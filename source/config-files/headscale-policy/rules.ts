@@ -17,10 +17,8 @@ export interface Reach {
   destinations: Set<string>;
 }
 
-type RuleKind = keyof typeof members;
-
 /** Invalid rules, and unknown members, are reported. */
-function rulesOf(policy: PolicyText, kind: RuleKind): readonly Node[] {
+function rulesOf(policy: PolicyText, kind: keyof typeof members): readonly Node[] {
   const list = memberOf(policy.root, kind);
   if (!list) return [];
   if (list.type !== 'array') {

@@ -14,15 +14,13 @@ export interface ConfigSection {
   entries: readonly ConfigEntry[];
 }
 
-type Finding = [at: TextPosition, name: string, message: string, remedy: string, rule?: string];
-
 export type Findings = ReturnType<typeof reportTo>;
 
 /** Adds problems with the fields of a section; without one, with the file. */
 export function reportTo(problems: ConfigProblem[], kind?: ConfigSection['kind']) {
   const adder =
     (level: ConfigProblem['level']) =>
-    (...[at, name, message, remedy, rule]: Finding): void => {
+    (at: TextPosition, name: string, message: string, remedy: string, rule?: string): void => {
       const field = kind === undefined ? name : `[${kind}] ${name}`;
       problems.push({ ...errorAt(at, message, remedy, field), level, ...(rule !== undefined && { rule }) });
     };

@@ -11,10 +11,7 @@ export const tunnelMtu = 1420;
 /** RFC 8200. */
 const leastMtuIpv6 = 1280;
 
-/**
- * Returns all problems of a wg-quick configuration, its effects (a sentence each), and the public key, so that the server's side can be
- * compared. Never throws, and never includes a secret key.
- */
+/** Returns the problems of a wg-quick configuration, its effects, and the public key. Never throws, and never includes a secret key. */
 export function inspectConfig(text: string) {
   const { sections, problems } = readConfig(text);
   const interfaces = sections.filter(({ kind }) => kind === 'Interface');

@@ -6,10 +6,7 @@ export function isNetwork(text: string): boolean {
   return ipaddr.IPv6.isValidCIDR(text) || (ipaddr.IPv4.isValidCIDR(text) && isAddress(text.split('/')[0] ?? ''));
 }
 
-/**
- * An address that a device can have, with or without the prefix of its network. A zone is valid only on this machine, and /0 would be
- * every address.
- */
+/** An address that a device can have, with or without its prefix. A zone is valid only on this machine, and /0 is every address. */
 export function isOwnAddress(text: string): boolean {
   return isNetwork(text) && !text.includes('%') && !/\/0+$/.test(text);
 }

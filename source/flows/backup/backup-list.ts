@@ -100,12 +100,10 @@ export const backupVerify: Procedure = async (session, input, context) => {
     })),
     omitted,
   };
-  if (damaged.length === 0 && omitted.length > 0)
-    throw new Fault(
-      'failed.backupIncomplete',
-      `The backup ${backups[0]?.stamp} of ${component} is intact, but omits ${coverageText(omitted)}.`,
-      `Back up again: quarterdeck backup ${component}`,
-    );
+  if (damaged.length === 0 && omitted.length > 0) {
+    const message = `The backup ${backups[0]?.stamp} of ${component} is intact, but omits ${coverageText(omitted)}.`;
+    throw new Fault('failed.backupIncomplete', message, `Back up again: quarterdeck backup ${component}`);
+  }
   const count = `${countText(backups.length, 'backup')} of ${component}`;
   if (damaged.length === 0 && unauthenticated.length > 0) {
     const which = unauthenticated.length === 1 ? unauthenticated[0]?.stamp : `${unauthenticated.length} of them`;

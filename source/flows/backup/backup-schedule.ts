@@ -24,7 +24,12 @@ export const backupSchedule: Procedure = async (session, input, context) => {
   }
   const schedule = await scheduleOf(scope, input);
   const unit = await scheduleUnit(host, input.engineName, session.signal);
-  for (const line of remarks(input)) session.show({ kind: 'text', text: line });
+  const file = optionOf(input, 'password-file');
+  const exposed = `The repository password is stored in plaintext in ${cleanLine(file ?? '')}: anyone who can read that file can read the backups.`;
+  if (file !== undefined) session.show({ kind: 'text', text: exposed });
+  const omission =
+    'If the stored secrets cannot be read when the backup runs, it omits the secrets and lists those that a restore requires.';
+  session.show({ kind: 'text', text: omission });
   if (input.options.cron === true || !(await hasSystemd(host, unit, session.signal)))
     return { message: `Add this line to the crontab (crontab -e): ${cronLine(schedule)}`, data: { cron: cronLine(schedule) } };
   const { service, timer } = unitTexts(schedule);
@@ -91,13 +96,4 @@ async function scheduledTarget(scope: EngineScope, input: FlowInput): Promise<st
     throw new Fault('usage.passwordFile', 'A scheduled backup cannot prompt for the repository password.', remedy);
   }
   return written;
-}
-
-function remarks(input: FlowInput): string[] {
-  const file = optionOf(input, 'password-file');
-  const exposed = `The repository password is stored in plaintext in ${cleanLine(file ?? '')}: anyone who can read that file can read the backups.`;
-  return [
-    ...(file === undefined ? [] : [exposed]),
-    'If the stored secrets cannot be read when the backup runs, it omits the secrets and lists those that a restore requires.',
-  ];
 }

@@ -4,7 +4,6 @@ import { Fault, messageOf } from '../../faults/fault.ts';
 import type { ComponentView } from '../../fleet/model.ts';
 import { holdStackLock } from '../../stack/apply/lock.ts';
 import { readRuns } from '../../stack/apply/run-journal.ts';
-import type { RunOnHost } from '../../stack/apply/transaction.ts';
 import { throwIfUncovered, throwIfUnmatched } from '../../stack/backup/coverage.ts';
 import { type BackupManifest, missingSecretsText } from '../../stack/backup/manifest.ts';
 import type { BackupPlan } from '../../stack/backup/model.ts';
@@ -99,7 +98,10 @@ export async function backUp(
   const secrets = await secretsOf(scope, input, component.id, entry);
   const still = new StillContainers(engine);
   const by = await operatorOf(scope);
-  const waysBack = backupsOfRuns(await readRuns(host, stackFolder, session.signal), component.id);
+  // The backups of the last two updates are the way to undo them, whatever else is backed up on that day.
+  const stamps = (await readRuns(host, stackFolder, session.signal)).flatMap(
+    ({ transaction }) => transaction.backups?.[component.id]?.stamp ?? [],
+  );
   const now = new Date();
   const saved = await session.act({
     id: `backup ${component.key}`,
@@ -123,7 +125,7 @@ export async function backUp(
           session.progress({ id: 'backup', label: bytes === undefined ? label : `${label}: ${bytesText(bytes)}` }),
       }).finally(() => lock.release());
       try {
-        if (input.options['keep-all'] !== true) await store.thin(grant, plan.component, defaultRetention, waysBack);
+        if (input.options['keep-all'] !== true) await store.thin(grant, plan.component, defaultRetention, new Set(stamps.slice(-2)));
         return { manifest };
       } catch (thrown) {
         if (grant.signal.aborted || !(thrown instanceof Fault)) throw thrown;
@@ -168,11 +170,6 @@ async function secretsOf(scope: EngineScope, input: FlowInput, component: string
     session.show({ kind: 'text', text: `This backup omits the secrets: ${thrown.message}` });
     return { names: declared };
   }
-}
-
-/** Returns the backups that the last two updates of a component took: the way to undo them, whatever else is backed up on that day. */
-function backupsOfRuns(runs: readonly RunOnHost[], id: string): ReadonlySet<string> {
-  return new Set(runs.flatMap(({ transaction }) => transaction.backups?.[id]?.stamp ?? []).slice(-2));
 }
 
 /** Returns the operator, `ada@nas`, shown to others who find the stack locked. */

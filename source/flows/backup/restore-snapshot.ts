@@ -70,12 +70,10 @@ async function planBack(scope: EngineScope, id: string, store: BackupStore, back
     },
   });
   if (session.dryRun) return undefined;
-  if (!saved)
-    throw new Fault(
-      'refused.noProject',
-      `The backup ${backup.stamp} contains only the data of ${id}, not its files and deployment record.`,
-      `Restore the data: quarterdeck restore ${id} ${backup.stamp}`,
-    );
+  if (!saved) {
+    const message = `The backup ${backup.stamp} contains only the data of ${id}, not its files and deployment record.`;
+    throw new Fault('refused.noProject', message, `Restore the data: quarterdeck restore ${id} ${backup.stamp}`);
+  }
   const { texts, record } = saved;
   const pins = pinsOf(manifest, seen);
   const facts = { ...seen, images: new Map([...seen.images, ...(await imagesHere(scope, Object.values(pins)))]) };

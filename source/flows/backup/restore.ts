@@ -128,7 +128,13 @@ async function restoreFiles(scope: EngineScope, store: BackupStore, backup: Back
   }
   const stackFolder = await scope.stackFolder();
   const vault = manifest.secrets.sealed ? await context.vault(session) : undefined;
-  const key = vault && ((await vault.read(`${engineName}/backup/${backupPassphrase}`, session.signal)) ?? (await askKey(session)));
+  const question = {
+    id: 'backup-key',
+    label: 'Passphrase for the secrets in this backup',
+    help: 'Or enter the age identity (AGE-SECRET-KEY-…), if the secrets were sealed for a recipient.',
+  };
+  const key =
+    vault && ((await vault.read(`${engineName}/backup/${backupPassphrase}`, session.signal)) ?? (await session.ask.secret(question)));
   if (key !== undefined) session.hide(key);
   const by = await operatorOf(scope);
   let names: readonly string[] = [];
@@ -156,12 +162,4 @@ async function restoreFiles(scope: EngineScope, store: BackupStore, backup: Back
     message: `Restored the files of ${component}${names.length === 0 ? '' : ` and ${countText(names.length, 'secret')}`}. Now deploy the component (quarterdeck deploy ${component}), then restore its data (quarterdeck restore ${component} ${backup.stamp}).${lack === '' ? '' : ` ${lack}`}`,
     data: { backup: backup.stamp, restored: ['files', ...names] },
   };
-}
-
-function askKey(session: Session): Promise<string> {
-  return session.ask.secret({
-    id: 'backup-key',
-    label: 'Passphrase for the secrets in this backup',
-    help: 'Or enter the age identity (AGE-SECRET-KEY-…), if the secrets were sealed for a recipient.',
-  });
 }

@@ -1,5 +1,6 @@
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Catalog, CatalogEntry } from '../../catalog/catalog.ts';
+import { portProblem } from '../../catalog/field-types.ts';
 import { groups } from '../../catalog/groups.ts';
 import { tagProblem } from '../../catalog/image-rules.ts';
 import { parseImage } from '../../catalog/images.ts';
@@ -17,7 +18,6 @@ import type { FlowContext, FlowInput, Procedure } from '../flow.ts';
 import { optionsOf, wordsUpTo } from '../flow-options.ts';
 import { fileOf } from '../named-file.ts';
 
-const idShape = /^[a-z][a-z0-9-]*$/;
 const modes = { file: 0o644, folder: 0o755 } as const;
 /** A deeper nesting means a circle of links. */
 const depthLimit = 8;
@@ -62,7 +62,7 @@ export const catalogNew: Procedure = async (session, input, context) => {
 };
 
 function idProblem(id: string): string | undefined {
-  if (idShape.test(id.trim())) return undefined;
+  if (/^[a-z][a-z0-9-]*$/.test(id.trim())) return undefined;
   return `"${cleanLine(id)}" is not a valid ID: use lowercase letters, digits and hyphens, starting with a letter.`;
 }
 
@@ -119,12 +119,10 @@ async function begun(session: Session, input: FlowInput, id: string, catalog: Ca
   const questions = entryFields(id, catalog).map((field) => ({ field, given: optionsOf(input, field.id)?.join(' ') }));
   for (const { field, given } of questions) {
     const problem = given === undefined ? undefined : fieldProblem(field, given);
-    if (problem !== undefined)
-      throw new Fault(
-        'usage.option',
-        `--${field.id} cannot be "${cleanLine(given ?? '')}". ${problem}`,
-        'See: quarterdeck help catalog new',
-      );
+    if (problem !== undefined) {
+      const message = `--${field.id} cannot be "${cleanLine(given ?? '')}". ${problem}`;
+      throw new Fault('usage.option', message, 'See: quarterdeck help catalog new');
+    }
   }
   const fields = questions.flatMap(({ field, given }) => (given === undefined ? [field] : []));
   const filled: Readonly<Record<string, string>> =
@@ -149,13 +147,14 @@ function entryFields(id: string, catalog: Catalog): FormField[] {
     ...more,
   });
   const choice = (values: readonly string[]) => ({ kind: 'choice', choices: values.map((value) => ({ value, label: value })) }) as const;
-  const hostPortProblem = (text: string) => portProblem(text) ?? takenProblem(Number(text), id, catalog);
+  const containerPortProblem = (text: string) => portProblem(text.trim());
+  const hostPortProblem = (text: string) => containerPortProblem(text) ?? takenProblem(Number(text), id, catalog);
   return [
     field('name', 'Product name', 'Name as the project writes it, e.g. Gotify.', { check: textProblem }),
     field('kind', 'Kind', 'Kind of component, without the product name, e.g. Push notifications.', { check: textProblem }),
     field('group', 'Group', 'Catalog lists show the component in this group.', choice(groups)),
     field('image', 'Image', 'Image with its tag. Containers are recognized by their image.', { check: imageProblem }),
-    field('port', 'Container port', 'Port of the web UI in the container, e.g. 80.', { check: portProblem }),
+    field('port', 'Container port', 'Port of the web UI in the container, e.g. 80.', { check: containerPortProblem }),
     field('host-port', 'Host port', 'Default host port of the web UI, on 127.0.0.1, e.g. 8770.', { check: hostPortProblem }),
     field('health', 'Health path', 'Path that responds without a login, e.g. /health, or / for the web UI.', { check: pathProblem }),
     field('volume', 'Data folders', 'Folders in the container that store data, separated by spaces, or none.', { check: volumeProblem }),
@@ -168,11 +167,6 @@ function textProblem(text: string): string | undefined {
 function imageProblem(written: string): string | undefined {
   const image = parseImage(written.trim());
   return image ? tagProblem(image, image.tag !== 'latest', true)?.join(' ') : 'Use an image name, such as ghcr.io/acme/notes:2.1.';
-}
-
-function portProblem(text: string): string | undefined {
-  const port = Number(text);
-  return /^\d{1,5}$/.test(text.trim()) && port > 0 && port < 65536 ? undefined : 'Use a port between 1 and 65535.';
 }
 
 function takenProblem(port: number, id: string, { entries }: Catalog): string | undefined {

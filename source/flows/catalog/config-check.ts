@@ -1,12 +1,10 @@
-import { join } from 'node:path';
 import type { CatalogEntry } from '../../catalog/catalog.ts';
 import { fieldHelp } from '../../catalog/field-help.ts';
 import { checkValue } from '../../catalog/field-types.ts';
 import { hasOwnForm } from '../../catalog/run-location.ts';
 import type { ComponentField } from '../../catalog/schema.ts';
 import { deliveredPath } from '../../catalog/template-names.ts';
-import { installationFolder } from '../../config/installation.ts';
-import { type CheckedConfig, checkConfig, examineConfig } from '../../config-files/config-check.ts';
+import { checkConfig, examineConfig } from '../../config-files/config-check.ts';
 import { checkPolicy } from '../../config-files/headscale-policy/policy.ts';
 import type { ConfigProblem } from '../../config-files/problem.ts';
 import { reportedProblems } from '../../config-files/reported-problems.ts';
@@ -14,7 +12,7 @@ import { Fault } from '../../faults/fault.ts';
 import { localFiles } from '../../hosts/local-files.ts';
 import type { Form, FormField, Session } from '../../session/session.ts';
 import { runComposeCommand } from '../../stack/apply/compose-command.ts';
-import { type ConfigTemplate, readConfigSchema, readConfigTemplate } from '../../stack/component-source.ts';
+import { readConfigSchema, readConfigTemplate } from '../../stack/component-source.ts';
 import type { Deployment } from '../../stack/model.ts';
 import { filledFile } from '../../stack/plan/render.ts';
 import { cleanLine } from '../../text/clean.ts';
@@ -90,20 +88,20 @@ export const configCheck: Procedure = async (session, input, context) => {
   };
 };
 
-async function examined(entry: CatalogEntry, text: string, ownFile: string | undefined): Promise<CheckedConfig> {
-  if (isPolicy(entry, ownFile)) return { problems: policyProblems(text), unjudged: [], isRead: true };
-  if (isOtherForm(entry, ownFile))
+async function examined(entry: CatalogEntry, text: string, ownFile: string | undefined) {
+  if (entry.api?.name === 'headscale' && /\.(?:hu)?json$/i.test(ownFile ?? '')) {
+    // Its policy defines who can reach what. Checked as the newest server would; its users are not queried.
+    const findings = checkPolicy(text, { minor: Number.POSITIVE_INFINITY, users: undefined });
+    return { problems: findings.map((finding) => ({ ...finding, field: '', remedy: '' })), unjudged: [], isRead: true };
+  }
+  // A product that accepts YAML often accepts TOML too.
+  if (entry.configFile?.format === 'yaml' && /\.toml$/i.test(ownFile ?? ''))
     return { problems: [], unjudged: [{ line: 1, message: 'TOML files cannot be checked. Use YAML instead.' }], isRead: false };
-  const schema = await readConfigSchema(entry, join(installationFolder(), 'catalog'));
+  const schema = await readConfigSchema(entry);
   return examineConfig(text, entry.configFile ?? {}, schema, { elsewhere: ownFile !== undefined });
 }
 
 const notAsked: Verified = { done: false, problems: [] };
-
-/** Returns whether the file is in the product's other format: a product that accepts YAML often accepts TOML too. */
-function isOtherForm({ configFile }: CatalogEntry, file: string | undefined): boolean {
-  return configFile?.format === 'yaml' && /\.toml$/i.test(file ?? '');
-}
 
 function whoCould({ configFile, product }: CatalogEntry, isOwn: boolean, isReportedWhy: boolean): string {
   if (isReportedWhy) return 'its format is not supported';
@@ -117,16 +115,6 @@ function formWords({ configFile, product }: CatalogEntry, isOwn: boolean, isPart
   // A WireGuard file has its own reader, which checks as much as any schema could.
   if (schema === undefined && format !== 'wg-quick') return `its syntax is valid; the settings of ${product.name} were not checked`;
   return check && isOwn ? `its format is valid; not checked by ${product.name} itself` : 'its format is valid';
-}
-
-/** Returns whether it is the policy file of a mesh control server, which defines who can reach what. */
-function isPolicy({ api }: CatalogEntry, file: string | undefined): boolean {
-  return api?.name === 'headscale' && /\.(?:hu)?json$/i.test(file ?? '');
-}
-
-/** Checks the policy as the newest server would; its users are not queried. */
-function policyProblems(text: string): ConfigProblem[] {
-  return checkPolicy(text, { minor: Number.POSITIVE_INFINITY, users: undefined }).map((finding) => ({ ...finding, field: '', remedy: '' }));
 }
 
 async function ownText(session: Session, { stdin, words: [, word] }: FlowInput): Promise<{ text: string; file: string } | undefined> {
@@ -174,9 +162,11 @@ async function verify(scope: EngineScope, deployment: Deployment, { verify: chec
 export const configMake: Procedure = async (session, input, context) => {
   const entry = await chosenEntry(session, input, context);
   const file = await outFile(session, input);
-  const source = await readConfigTemplate(entry, join(installationFolder(), 'catalog'));
+  const { path, template, schema } = await readConfigTemplate(entry);
   const values = await session.fill(formOf(entry));
-  const text = filled(entry, source, values);
+  const text = filledFile(template, values, path);
+  const problem = checkConfig(text, entry.configFile ?? {}, schema).find(({ level }) => level === 'error');
+  if (problem) throw configFault(problem, deliveredPath(path));
   if (file === undefined) {
     session.show({ kind: 'output', stream: 'stdout', bytes: Buffer.from(text) });
     return {
@@ -221,12 +211,10 @@ async function outFile(session: Session, { words }: FlowInput): Promise<string |
   const [, word] = wordsUpTo(2, { words }, { takes: 'One file at a time', remedy: 'Usage: quarterdeck config make COMPONENT [FILE]' });
   if (word === undefined) return undefined;
   const file = fileOf(word);
-  if (await localFiles.facts(file, session.signal))
-    throw new Fault(
-      'refused.fileThere',
-      `${cleanLine(file)} already exists.`,
-      'Choose another file, or move the existing one. To check a file: quarterdeck config check COMPONENT FILE',
-    );
+  if (await localFiles.facts(file, session.signal)) {
+    const remedy = 'Choose another file, or move the existing one. To check a file: quarterdeck config check COMPONENT FILE';
+    throw new Fault('refused.fileThere', `${cleanLine(file)} already exists.`, remedy);
+  }
   return file;
 }
 
@@ -251,11 +239,4 @@ function formField(id: string, field: ComponentField): FormField {
     help: fieldHelp(field) || undefined,
     check: (value) => (value === '' ? (required ? `${label} is required.` : undefined) : checkValue(field, value)),
   };
-}
-
-function filled(entry: CatalogEntry, { path, template, schema }: ConfigTemplate, values: Readonly<Record<string, string>>): string {
-  const text = filledFile(template, values, path);
-  const problem = checkConfig(text, entry.configFile ?? {}, schema).find(({ level }) => level === 'error');
-  if (problem) throw configFault(problem, deliveredPath(path));
-  return text;
 }

@@ -38,13 +38,11 @@ function summary(stages: readonly ChainStageView[], findings: readonly ChainFind
   if (whole) return 'The chain is complete: every stage works, and no problems were found.';
   if (stages.every(({ state }) => state === 'works') && findings.every(({ level }) => level !== 'error'))
     return `Every stage works, with ${countText(findings.filter(({ level }) => level === 'warning').length, 'warning')}.`;
-  const of = (state: ChainStageView['state']) => stages.filter((stage) => stage.state === state).length;
-  const parts = [
-    of('missing') > 0 && `${countText(of('missing'), 'stage')} missing`,
-    of('stopped') > 0 && `${countText(of('stopped'), 'stage')} stopped`,
-    of('troubled') > 0 && `${countText(of('troubled'), 'stage')} unhealthy`,
-    of('unknown') > 0 && `${countText(of('unknown'), 'stage')} unknown`,
-  ].filter((part) => part !== false);
+  const words = { missing: 'missing', stopped: 'stopped', troubled: 'unhealthy', unknown: 'unknown' };
+  const parts = Object.entries(words).flatMap(([state, word]) => {
+    const count = stages.filter((stage) => stage.state === state).length;
+    return count > 0 ? [`${countText(count, 'stage')} ${word}`] : [];
+  });
   const wrong = findings.filter(({ level, to }) => to !== undefined && level !== 'notice').length;
   if (wrong > 0) parts.push(`${countText(wrong, 'problem')} between stages`);
   return `The chain is broken: ${parts.length === 0 ? `${countText(findings.length, 'finding')}` : parts.join(', ')}.`;

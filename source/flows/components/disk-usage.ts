@@ -4,7 +4,9 @@ import { bytesText } from '../../text/quantities.ts';
 import type { Procedure } from '../flow.ts';
 import { type Columns, showList } from '../list-table.ts';
 
-export type UsageKind = 'images' | 'containers' | 'volumes' | 'build-cache';
+export const usageTitles = { images: 'Images', containers: 'Containers', volumes: 'Volumes', 'build-cache': 'Build cache' } as const;
+
+export type UsageKind = keyof typeof usageTitles;
 
 export interface UsageRow {
   kind: UsageKind;
@@ -45,46 +47,27 @@ export function usageItems(usage: DiskUsage): UsageItem[] {
         note: image.dangling ? 'untagged' : tags.length > 1 ? `also ${tags.slice(1).join(', ')}` : '',
       };
     }),
-    ...usage.containers.map(
-      (container): UsageItem => ({
-        kind: 'containers',
-        id: container.id,
-        name: cleanLine(container.name),
-        sizeBytes: container.sizeBytes,
-        inUse: !idleStates.has(container.state.toLowerCase()),
-        note: cleanLine(container.state),
-      }),
-    ),
-    ...usage.volumes.map(
-      (volume): UsageItem => ({
-        kind: 'volumes',
-        id: volume.name,
-        name: cleanLine(volume.name),
-        sizeBytes: volume.sizeBytes,
-        inUse: volume.usedBy > 0,
-        note: volume.anonymous ? 'anonymous' : '',
-      }),
-    ),
-    ...usage.buildCache.map(
-      (part): UsageItem => ({
-        kind: 'build-cache',
-        id: part.id,
-        name: cleanLine(part.id),
-        sizeBytes: part.sizeBytes,
-        inUse: part.inUse,
-        note: '',
-      }),
-    ),
+    ...usage.containers.map(({ id, name, sizeBytes, state }) => ({
+      ...{ kind: 'containers' as const, id, name: cleanLine(name), sizeBytes },
+      inUse: !idleStates.has(state.toLowerCase()),
+      note: cleanLine(state),
+    })),
+    ...usage.volumes.map(({ name, sizeBytes, usedBy, anonymous }) => ({
+      ...{ kind: 'volumes' as const, id: name, name: cleanLine(name), sizeBytes },
+      inUse: usedBy > 0,
+      note: anonymous ? 'anonymous' : '',
+    })),
+    ...usage.buildCache.map(({ id, sizeBytes, inUse }) => ({
+      ...{ kind: 'build-cache' as const, id, name: cleanLine(id), sizeBytes, inUse, note: '' },
+    })),
   ];
 }
-
-const kinds: readonly UsageKind[] = ['images', 'containers', 'volumes', 'build-cache'];
 
 export const totalBytes = (items: readonly UsageItem[]) => items.reduce((total, { sizeBytes }) => total + (sizeBytes ?? 0), 0);
 
 export function usageRows(usage: DiskUsage): UsageRow[] {
   const items = usageItems(usage);
-  return kinds.map((kind) => {
+  return (Object.keys(usageTitles) as UsageKind[]).map((kind) => {
     const of = items.filter((item) => item.kind === kind);
     const idle = of.filter(({ inUse }) => !inUse);
     // Shared layers are not counted in any item's own size.
@@ -99,13 +82,6 @@ export function usageRows(usage: DiskUsage): UsageRow[] {
     };
   });
 }
-
-export const usageTitles: Record<UsageKind, string> = {
-  images: 'Images',
-  containers: 'Containers',
-  volumes: 'Volumes',
-  'build-cache': 'Build cache',
-};
 
 const largestShown = 10;
 

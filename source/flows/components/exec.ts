@@ -13,9 +13,8 @@ const limitMs = 3_600_000;
 export const exec: Procedure = async (session, input, context) => {
   const component = componentOf(input);
   const engine = context.engineOf(input.engineName);
-  if (input.words.length === 0 && !session.attended) {
+  if (input.words.length === 0 && !session.attended)
     throw new Fault('usage.program', 'A program is required.', `For example: quarterdeck exec ${component.id} -- ls /`);
-  }
   const check = (text: string) => (text.trim() === '' ? 'A program is required.' : undefined);
   const question = { id: 'command', label: 'Program and arguments', sensitive: true, check } as const;
   const argv = input.words.length > 0 ? input.words : splitWords(await session.ask.text(question));

@@ -1,13 +1,12 @@
 import type { EngineWriter, TerminalSession } from '../../engine/engine.ts';
 import { Fault, messageOf } from '../../faults/fault.ts';
+import { orAborted } from '../../faults/waits.ts';
 import type { TerminalLoan } from '../../session/session.ts';
 
 /** Ctrl-], as in telnet and machinectl: pressed three times within a second, it disconnects without ending the program inside. */
 const leaveKey = 0x1d;
 const leaveCount = 3;
 const leaveWithinMs = 1_000;
-
-export type TerminalEnd = { left: false; exitCode: number } | { left: true };
 
 /** Connects the terminal to a program inside a container. Afterwards the terminal is restored, whatever the program did to it. */
 export async function runInTerminal(
@@ -16,15 +15,11 @@ export async function runInTerminal(
   argv: readonly string[],
   { input, output }: TerminalLoan,
   { signal, user }: { signal: AbortSignal; user?: string | undefined },
-): Promise<TerminalEnd> {
+): Promise<{ left: false; exitCode: number } | { left: true }> {
   const inner = await writer.openTerminal(id, argv, sizeOf(output), { user });
   const modes = new ModeWatch();
   const wasRaw = input.isRaw;
   const left = Promise.withResolvers<'left'>();
-  const interrupted = Promise.withResolvers<never>();
-  const interrupt = () => interrupted.reject(signal.reason as Error);
-  if (signal.aborted) interrupt();
-  signal.addEventListener('abort', interrupt, { once: true });
   const watch = leaveWatch(() => left.resolve('left'));
 
   const onInput = (chunk: Buffer | string) => {
@@ -53,10 +48,9 @@ export async function runInTerminal(
     input.resume();
     output.on('resize', onResize);
     inner.stream.on('data', onOutput);
-    const end = await Promise.race([endOf(inner), left.promise, interrupted.promise]);
+    const end = await orAborted(Promise.race([endOf(inner), left.promise]), signal);
     return end === 'left' ? { left: true } : { left: false, exitCode: end };
   } finally {
-    signal.removeEventListener('abort', interrupt);
     input.off('data', onInput);
     input.off('end', onInputEnd);
     output.off('resize', onResize);

@@ -1,5 +1,6 @@
 import type { CatalogEntry } from '../../catalog/catalog.ts';
 import { Fault } from '../../faults/fault.ts';
+import { orAborted } from '../../faults/waits.ts';
 import { awaitsVerdict } from '../../fleet/component-view.ts';
 import type { ComponentView, Fleet, ServiceView } from '../../fleet/model.ts';
 import { isUpState } from '../../fleet/service-state.ts';
@@ -17,8 +18,6 @@ const unaskedMs = 60_000;
 const refreshEveryMs = 2_000;
 const shownLines = 15;
 
-type Seen = 'healthy' | 'waiting' | 'failing';
-
 /** `check` is the remedy without the rollback, for a caller that rolls back by itself. */
 export class UnhealthyFault extends Fault {
   constructor(
@@ -30,7 +29,7 @@ export class UnhealthyFault extends Fault {
   }
 }
 
-function seenOf(component: ComponentView, sinceMs: number, entry: Pick<CatalogEntry, 'probe' | 'calls'> | undefined): Seen {
+function seenOf(component: ComponentView, sinceMs: number, entry: Pick<CatalogEntry, 'probe' | 'calls'> | undefined) {
   const { services, probe } = component;
   if (services.some(({ state }) => state === 'failed' || state === 'killed' || state === 'restarting' || state === 'unhealthy'))
     return 'failing';
@@ -128,7 +127,7 @@ function countdown(component: ComponentView): string {
 }
 
 function untilSeen<T>(fleet: Fleet, signal: AbortSignal, look: () => T | undefined): Promise<T> {
-  const { promise, resolve, reject } = Promise.withResolvers<T>();
+  const { promise, resolve } = Promise.withResolvers<T>();
   let ended = false;
   const once = () => {
     const seen = ended ? undefined : look();
@@ -140,18 +139,14 @@ function untilSeen<T>(fleet: Fleet, signal: AbortSignal, look: () => T | undefin
     fleet.refresh();
     once();
   };
-  const aborted = () => reject(signal.reason as Error);
   // A probe runs at its own interval, which is too slow while the operator waits.
   const again = setInterval(refresh, refreshEveryMs);
   const stop = fleet.subscribe(once);
-  signal.addEventListener('abort', aborted, { once: true });
-  if (signal.aborted) aborted();
-  else refresh();
-  return promise.finally(() => {
+  if (!signal.aborted) refresh();
+  return orAborted(promise, signal).finally(() => {
     ended = true;
     clearInterval(again);
     stop();
-    signal.removeEventListener('abort', aborted);
   });
 }
 

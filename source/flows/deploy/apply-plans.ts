@@ -35,7 +35,9 @@ interface ApplyOptions {
 export async function applyPlans(ready: readonly ReadyPlan[], { backups = {}, meanwhile }: ApplyOptions = {}) {
   const [first] = ready;
   const tool = first?.facts.tool;
-  if (!first || !tool || ready.some(({ findings }) => findings.some(({ level }) => level === 'blocking'))) throw blocked(ready);
+  const blocking = ready.flatMap(({ findings }) => findings).find(({ level }) => level === 'blocking');
+  if (blocking) throw new Fault('refused.blocked', blocking.message, blocking.advice);
+  if (!first || !tool) throw noCompose();
   const { scope, entry } = first.facts;
   const { session, context, engineName } = scope;
   const run = newRun();
@@ -63,13 +65,7 @@ function transactionOf(run: string, plans: readonly Plan[]): Transaction {
   return { schema: 1, run, by: `${user}@${machine}`, startedAt: new Date().toISOString(), plans };
 }
 
-function runTransaction(
-  grant: Grant,
-  scope: EngineScope,
-  transaction: Transaction,
-  tool: ComposeTool,
-  secrets: SecretValues,
-): Promise<RunOnHost> {
+function runTransaction(grant: Grant, scope: EngineScope, transaction: Transaction, tool: ComposeTool, secrets: SecretValues) {
   const { session, host, engine } = scope;
   return applyTransaction(grant, host, { transaction, tool, secrets, engine, networkLabels: labelsOfNetwork }, (event) =>
     showApplying(session, event),
@@ -160,11 +156,6 @@ export async function applyRemoval({ scope, tool, others }: StackFacts, plan: Pl
   });
   context.fleet.refresh();
   return run;
-}
-
-function blocked(ready: readonly ReadyPlan[]): Fault {
-  const [finding] = ready.flatMap(({ findings }) => findings).filter(({ level }) => level === 'blocking');
-  return finding ? new Fault('refused.blocked', finding.message, finding.advice) : noCompose();
 }
 
 /** The component of a change to a single one. */

@@ -58,7 +58,9 @@ async function deployWith(first: StackFacts, given: Values, { fresh, second, wit
     const kind = facts.deployment || facts.containers.length > 0 ? 'change' : 'deploy';
     const planned = await planComponent(facts, answers, { kind, fresh: fresh || undefined });
     const all = [...planned.findings, ...instancesOnOtherEngines(facts)];
-    const ready = { ...planned, findings: second ? all.map(acceptInstance) : all };
+    // With `--second-instance`, the finding is still shown, but no longer blocks.
+    const accepted = { level: 'warning', advice: 'The new instance starts without data.' } as const;
+    const ready = { ...planned, findings: all.map((one) => (second && isInstance(one) ? { ...one, ...accepted } : one)) };
     session.progress({ id: 'plan', label: 'Checked the host', done: true });
     const { plan, findings } = ready;
     if (isEmpty(plan) && findings.every(({ level }) => level !== 'blocking'))
@@ -110,11 +112,6 @@ function instancesOnOtherEngines({ scope: { engineName, context }, entry, deploy
       instanceAdvice(entry.id),
     ),
   );
-}
-
-/** For `--second-instance`: the finding is still shown, but no longer blocks. */
-function acceptInstance(finding: Finding): Finding {
-  return isInstance(finding) ? { ...finding, level: 'warning', advice: 'The new instance starts without data.' } : finding;
 }
 
 function plainOf(form: ReturnType<typeof formOf>, answered: Values): Record<string, string> {

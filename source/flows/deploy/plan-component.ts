@@ -2,7 +2,7 @@ import type { ComposeTool } from '../../engine/compose-tool.ts';
 import type { Review } from '../../session/session.ts';
 import { restoreSentence } from '../../stack/backup/restore-journal.ts';
 import { blocking, type Finding, warning } from '../../stack/finding.ts';
-import type { Answers, CheckedPlan, Plan } from '../../stack/model.ts';
+import type { Answers, Plan } from '../../stack/model.ts';
 import { pinOf } from '../../stack/plan/image-pin.ts';
 import { networksOf } from '../../stack/plan/networks.ts';
 import { isEmpty, type PlanRequest, planDeploy } from '../../stack/plan/plan.ts';
@@ -12,9 +12,9 @@ import { type HostAnswers, queryHost } from '../../stack/preflight/host-facts.ts
 import { preflight } from '../../stack/preflight/preflight.ts';
 import type { StackFacts } from './stack-facts.ts';
 
-export type PlanIntent = Pick<PlanRequest, 'kind'> & Partial<Pick<PlanRequest, 'newer' | 'pins' | 'rotated' | 'edited' | 'fresh'>>;
-
-export interface ReadyPlan extends CheckedPlan {
+export interface ReadyPlan {
+  plan: Plan;
+  findings: readonly Finding[];
   facts: StackFacts;
   answers: Answers;
   /** The host facts that preflight read, for plans that are created together with this one. */
@@ -32,7 +32,7 @@ const fullCompose: ComposeTool = { kind: 'docker-compose', generation: 2, versio
 export async function planComponent(
   facts: StackFacts,
   answers: Answers,
-  intent: PlanIntent,
+  intent: Pick<PlanRequest, 'kind'> & Partial<Pick<PlanRequest, 'newer' | 'pins' | 'rotated' | 'edited' | 'fresh'>>,
   asked: HostAnswers = queryHost(facts.scope.host, facts.scope.engine, facts.scope.signal),
 ): Promise<ReadyPlan> {
   const { entry, deployment, others, scope } = facts;

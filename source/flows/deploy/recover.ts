@@ -1,5 +1,5 @@
 import { Fault } from '../../faults/fault.ts';
-import type { ReviewFinding, Session } from '../../session/session.ts';
+import type { Session } from '../../session/session.ts';
 import { versionsIn } from '../../stack/apply/apply.ts';
 import { notDeployed } from '../../stack/apply/confirm-setup-task.ts';
 import { lockedFault } from '../../stack/apply/faults.ts';
@@ -60,12 +60,10 @@ export const recover: Procedure = async (session, input, context) => {
 };
 
 function damagedFault(path: string, engineName: string, done = ''): Fault {
-  return new Fault(
-    'failed.journal',
-    [done, damagedSentence(`${cleanLine(path)} on ${engineName}`)].filter(Boolean).join(' '),
-    'Check the components: quarterdeck status. Start or redeploy components that are not in the expected state, then move the journal to another folder.',
-    { where: { file: path } },
-  );
+  const message = [done, damagedSentence(`${cleanLine(path)} on ${engineName}`)].filter(Boolean).join(' ');
+  const remedy =
+    'Check the components: quarterdeck status. Start or redeploy components that are not in the expected state, then move the journal to another folder.';
+  return new Fault('failed.journal', message, remedy, { where: { file: path } });
 }
 
 /** @param halted records of halted containers and interrupted rotations, which are neither finished nor undone */
@@ -123,7 +121,7 @@ export async function goOn(scope: EngineScope, run: RunOnHost, how: 'finish' | '
     run: async (grant) => {
       if (record) await writeHalted(grant, host, stackFolder, record);
       try {
-        return await (how === 'finish' ? finishRun : undoRun)(grant, host, run, options, (event) => showApplying(session, event));
+        return await (how === 'finish' ? finishRun : undoRun)(grant, host, transaction, options, (event) => showApplying(session, event));
       } catch (thrown) {
         // The run is unfinished as before, and has its own record.
         if (record && !grant.signal.aborted) await removeHalted(grant, host, stackFolder, record.run);
@@ -160,7 +158,12 @@ export const rollback: Procedure = async (session, input, context) => {
   const { signal } = session;
   const stackFolder = await scope.stackFolder();
   const runs = await readRuns(host, stackFolder, signal);
-  const last = runs.findLast((run) => touches(run, component.id));
+  const last = runs.findLast(
+    ({ state, transaction: { plans } }) =>
+      state !== 'undone' &&
+      state !== 'staged' &&
+      plans.some((plan) => plan.component === component.id && plan.kind !== 'remove' && plan.kind !== 'rejoin'),
+  );
   if (!last) {
     const ours = (await host.files.facts(recordPath(stackFolder, component.id), signal)) !== undefined;
     const message = `${component.id} has no change to roll back: Quarterdeck never changed it, or the change was already rolled back.`;
@@ -171,6 +174,8 @@ export const rollback: Procedure = async (session, input, context) => {
   const at = `${cleanLine(transaction.startedAt).slice(0, 16).replace('T', ' ')} UTC`;
   const changed = transaction.plans.filter(({ kind }) => kind !== 'rejoin').map((plan) => plan.component);
   const others = changed.filter((id) => id !== component.id);
+  const words = others.length === 1 ? 'was changed in the same run and is' : 'were changed in the same run and are';
+  const advice = 'To roll back only this component, deploy it with its previous values.';
   const choice = await session.review({
     id: 'rollback',
     title: `Roll back the change made at ${at} by ${transaction.by}`,
@@ -193,7 +198,10 @@ export const rollback: Procedure = async (session, input, context) => {
               { text: 'Volumes are not changed.' },
             ],
     })),
-    findings: others.length === 0 ? [] : [changedTogether(others)],
+    findings:
+      others.length === 0
+        ? []
+        : [{ id: 'changed-together', level: 'warning', message: `${others.join(', ')} ${words} rolled back too.`, advice }],
     actions: [
       { id: 'undo', label: 'Undo' },
       { id: 'cancel', label: 'Cancel' },
@@ -207,14 +215,3 @@ export const rollback: Procedure = async (session, input, context) => {
     data: { component: component.id, host: input.engineName, run: transaction.run },
   };
 };
-
-function changedTogether(others: readonly string[]): ReviewFinding {
-  const words = others.length === 1 ? 'was changed in the same run and is' : 'were changed in the same run and are';
-  const advice = 'To roll back only this component, deploy it with its previous values.';
-  return { id: 'changed-together', level: 'warning', message: `${others.join(', ')} ${words} rolled back too.`, advice };
-}
-
-function touches({ state, transaction }: RunOnHost, id: string): boolean {
-  if (state === 'undone' || state === 'staged') return false;
-  return transaction.plans.some(({ component, kind }) => component === id && kind !== 'remove' && kind !== 'rejoin');
-}

@@ -53,12 +53,10 @@ export function routedService({ facts: { entry }, deployment }: Deployed, input:
   const dependencies = found['depends_on'] ?? [];
   const needed = Array.isArray(dependencies) ? dependencies.map(String) : Object.keys(dependencies);
   const needs = names.filter((name) => needed.includes(name));
-  if (needs.length > 0)
-    throw new Fault(
-      'refused.route',
-      `${service} of ${entry.id} uses ${needs.join(', ')} by name, and cannot reach ${needs.length === 1 ? 'it' : 'them'} from the gateway's network.`,
-      'Route a component without such dependencies, such as a download client.',
-    );
+  if (needs.length > 0) {
+    const message = `${service} of ${entry.id} uses ${needs.join(', ')} by name, and cannot reach ${needs.length === 1 ? 'it' : 'them'} from the gateway's network.`;
+    throw new Fault('refused.route', message, 'Route a component without such dependencies, such as a download client.');
+  }
   return service;
 }
 

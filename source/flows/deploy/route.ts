@@ -73,9 +73,12 @@ async function change(request: Change): Promise<FlowOutcome> {
   const routed = direct
     ? routeDirectly(deployment.compose, file, service, deployment.env)
     : routeThrough(deployment.compose, file, service, request.gateway.container.name, deployment.env);
+  const front = gateway ? [await planCompose(gateway.deployed, gatewayText(gateway, routed, direct))] : [];
+  const own = await planCompose(one, routed.text);
+  // Ports that the gateway publishes now are free by the time they are needed.
   const ready = await withJoined([
-    ...(gateway ? [await planCompose(gateway.deployed, gatewayText(gateway, routed, direct))] : []),
-    freed(await planCompose(one, routed.text), gateway?.id),
+    ...front,
+    { ...own, findings: own.findings.filter(({ id, owner }) => !(id.startsWith('port-taken:') && owner === gateway?.id)) },
   ]);
   const others = ready.filter(({ plan: { kind } }) => kind === 'rejoin').map(({ plan: { component } }) => component);
   const data = { component: entry.id, host: scope.engineName, gateway: gateway?.id, routed: !direct, ports: routed.ports };
@@ -111,11 +114,6 @@ async function reviewed({ session }: EngineScope, ready: readonly ReadyPlan[], t
   if (session.dryRun) return { message: 'Dry run: nothing was changed.', data: { ...data, plans: ready.map(planData) } };
   if (choice === 'apply') return undefined;
   throw cancelled(`${id} was not changed.`);
-}
-
-/** Removes findings about ports that the gateway publishes now: they are free by the time they are needed. */
-function freed(ready: ReadyPlan, gateway: string | undefined): ReadyPlan {
-  return { ...ready, findings: ready.findings.filter(({ id, owner }) => !(id.startsWith('port-taken:') && owner === gateway)) };
 }
 
 /** The ports are free only while the service is down. If the change fails, the service runs as before. */

@@ -3,7 +3,6 @@ import { lacksLogin } from '../../catalog/built-in-checks.ts';
 import type { CatalogEntry } from '../../catalog/catalog.ts';
 import { interpolate } from '../../catalog/interpolation.ts';
 import { hasOwnForm, runLocation } from '../../catalog/run-location.ts';
-import { installationFolder } from '../../config/installation.ts';
 import type { ComposeTool } from '../../engine/compose-tool.ts';
 import type { ContainerDetail, ContainerFacts, Engine, ImageDetail, VolumeFacts } from '../../engine/engine.ts';
 import { findComposeTool } from '../../engine/find-compose.ts';
@@ -103,10 +102,7 @@ export function secretName(engineName: string, component: string, variable: stri
   return `${engineName}/${component}/${variable}`;
 }
 
-export async function inspectHost(
-  scope: EngineScope,
-  secrets: HostState['secrets'] = once(() => secretEntries(scope)),
-): Promise<HostState> {
+export async function inspectHost(scope: EngineScope, secrets: HostState['secrets'] = once(() => secretEntries(scope))) {
   const { host, engine, signal } = scope;
   const asked = queryHost(host, engine, signal);
   const stackFolder = await scope.stackFolder();
@@ -187,7 +183,7 @@ const sources = new WeakMap<CatalogEntry, Promise<ComponentSource>>();
 function sourceOf(entry: CatalogEntry): Promise<ComponentSource> {
   const known = sources.get(entry);
   if (known) return known;
-  const reading = readComponentSource(entry, join(installationFolder(), 'catalog'));
+  const reading = readComponentSource(entry);
   if (!entry.own) {
     sources.set(entry, reading);
     reading.catch(() => sources.delete(entry));

@@ -24,7 +24,7 @@ const askLimitMs = 15_000;
 
 export const update: Procedure = async (session, input, context) => {
   const scope = new EngineScope(session, context, input.engineName);
-  const ids = input.component ? [input.component.id] : await deployedIds(scope);
+  const ids = input.component ? [input.component.id] : await listDeployedIds(scope);
   if (ids.length === 0) return { message: 'Nothing to update. Quarterdeck has not deployed any components.', data: { updated: [] } };
   const planned = await planUpdates(scope, input, ids);
   const all = planned.map(({ ready }) => ready);
@@ -58,7 +58,7 @@ export const update: Procedure = async (session, input, context) => {
   return withUnchecked(unchecked, sentences.filter(Boolean).join(' '), { run, updated, current, backups });
 };
 
-async function deployedIds(scope: EngineScope): Promise<string[]> {
+async function listDeployedIds(scope: EngineScope): Promise<string[]> {
   const { context, host, signal } = scope;
   const { deployments } = await listDeployments(host, await scope.stackFolder(), signal);
   return deployments.filter(({ component, record }) => record && context.catalog.get(component)).map(({ component }) => component);
@@ -192,14 +192,11 @@ function withUnchecked(unchecked: readonly UncheckedImage[], message: string, da
 function reviewOfUpdate(ready: readonly ReadyPlan[], updated: number, saves: boolean): Review {
   const verb = updated === 1 ? 'update' : 'update all';
   const plain = `U${verb.slice(1)}`;
-  const review = reviewTogether(ready, { title: titleOf(ready, updated), label: saves ? `Back up, then ${verb}` : plain });
+  const first = ready.find(({ plan }) => plan.kind !== 'rejoin');
+  const title = first && updated === 1 ? `Update ${first.plan.component}` : `Update ${updated} components`;
+  const review = reviewTogether(ready, { title, label: saves ? `Back up, then ${verb}` : plain });
   if (!saves) return review;
   const [apply, ...others] = review.actions;
   const bare = { id: withoutBackup, label: `${plain} without a backup`, blocked: apply?.blocked };
   return { ...review, actions: apply ? [apply, bare, ...others] : others };
-}
-
-function titleOf(ready: readonly ReadyPlan[], updated: number): string {
-  const first = ready.find(({ plan }) => plan.kind !== 'rejoin');
-  return first && updated === 1 ? `Update ${first.plan.component}` : `Update ${updated} components`;
 }

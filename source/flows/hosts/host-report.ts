@@ -224,24 +224,19 @@ async function readSurroundings(
   { uid, signal }: { uid: number | undefined; signal: AbortSignal },
 ): Promise<Surroundings> {
   const { stdout } = await host.exec(['sh', '-c', script, 'sh', stackFolder], { signal, limitMs });
-  const reported = new Map(
-    new TextDecoder()
-      .decode(stdout)
-      .split('\n')
-      .map((line): [string, string] => {
-        const [word = '', ...rest] = line.split(' ');
-        return [word, cleanLine(rest.join(' ')).trim()];
-      }),
-  );
-  const sudo = reported.get('sudo');
-  const free = reported.get('free') ?? '';
+  const lines = new TextDecoder().decode(stdout).split('\n');
+  const reported = (word: string) => {
+    const line = lines.findLast((one) => one.startsWith(`${word} `)) ?? '';
+    return cleanLine(line.slice(word.length)).trim();
+  };
+  const [sudo, free] = [reported('sudo'), reported('free')];
   return {
-    user: reported.get('user') ?? '',
-    system: reported.get('system') ?? '',
+    user: reported('user'),
+    system: reported('system'),
     sudo: uid === 0 ? 'root' : sudo === 'free' || sudo === 'missing' ? sudo : 'password',
-    folder: reported.get('folder') === 'there' ? 'there' : 'missing',
-    writable: reported.get('writable') === 'yes',
-    readOnly: reported.get('readonly') === 'yes',
+    folder: reported('folder') === 'there' ? 'there' : 'missing',
+    writable: reported('writable') === 'yes',
+    readOnly: reported('readonly') === 'yes',
     freeBytes: /^\d+$/.test(free) ? Number(free) * 1024 : undefined,
   };
 }

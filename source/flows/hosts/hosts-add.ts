@@ -21,7 +21,10 @@ export const hostsAdd: Procedure = async (session, input, context) => {
   parseDestination(ssh);
   const problem = hostNameProblem(name);
   if (problem) throw nameFault(name, problem);
-  if (listed[name]) throw there(name, listed[name]);
+  if (listed[name]) {
+    const message = `A host named ${name} already exists: ${cleanLine(listed[name].ssh)}.`;
+    throw new Fault('refused.hostThere', message, `Choose another name, or remove that host first: quarterdeck hosts remove ${name}`);
+  }
   const settings: HostSettings = { ssh, ...optionsOf(input) };
   const { sudo, stackFolder } = settings;
   const written = [`ssh: ${ssh}`, ...(sudo ? ['sudo: true'] : []), ...(stackFolder === undefined ? [] : [`stackFolder: ${stackFolder}`])];
@@ -113,9 +116,4 @@ function faultOf(check: () => unknown): string | undefined {
 
 function nameFault(name: string, problem: string): Fault {
   return new Fault('usage.hostName', `"${cleanLine(name)}" is not a valid host name.`, problem);
-}
-
-function there(name: string, { ssh }: HostSettings): Fault {
-  const message = `A host named ${name} already exists: ${cleanLine(ssh)}.`;
-  return new Fault('refused.hostThere', message, `Choose another name, or remove that host first: quarterdeck hosts remove ${name}`);
 }

@@ -94,7 +94,9 @@ export const hostsCheck: Procedure = async (session, input, context) => {
   const book = bookOf(context);
   const listed = await book.list();
   const every = Object.entries(listed);
-  const chosen = input.words.length === 0 && every.length > 1 ? every : [await chooseHost(session, alone(input, every), listed)];
+  // The only host need not be named.
+  const words = input.words.length === 0 && every[0] ? [every[0][0]] : input.words;
+  const chosen = input.words.length === 0 && every.length > 1 ? every : [await chooseHost(session, { ...input, words }, listed)];
   // Checks the hosts one after the other, so that the lines and questions of each stay together.
   const looks = [];
   for (const [name, settings] of chosen) looks.push(await checkHost(session, book, name, settings));
@@ -111,11 +113,6 @@ export const hostsCheck: Procedure = async (session, input, context) => {
     ...(troubled[0] && { exitCode: troubled[0].exitCode }),
   };
 };
-
-function alone<T extends { words: readonly string[] }>(input: T, every: readonly [string, unknown][]): T {
-  const [only] = every;
-  return input.words.length === 0 && only ? { ...input, words: [only[0]] } : input;
-}
 
 export const hostsRemove: Procedure = (session, input, context) => {
   const book = bookOf(context);

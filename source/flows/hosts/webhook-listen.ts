@@ -18,12 +18,10 @@ export const webhookListen: Procedure = async (session, input) => {
     remedy: 'For example: quarterdeck webhook listen --address 192.168.1.10 --port 9000',
   });
   const address = optionOf(input, 'address') ?? '127.0.0.1';
-  if (address.includes('/') || addressProblem(address))
-    throw new Fault(
-      'usage.address',
-      `--address must be an IP address of this machine, not "${cleanLine(address)}".`,
-      'For example: --address 192.168.1.10',
-    );
+  if (address.includes('/') || addressProblem(address)) {
+    const message = `--address must be an IP address of this machine, not "${cleanLine(address)}".`;
+    throw new Fault('usage.address', message, 'For example: --address 192.168.1.10');
+  }
   const port = portOption(input, 'port');
   // A dry run does not listen, and needs no secret.
   const secret = session.dryRun ? '' : await readSecret(session, input);
@@ -61,7 +59,10 @@ function lastingOf(receiver: WebhookReceiver): Lasting {
       /** Repeated refusals of the same kind are reported once. */
       const reported = new Set<string>();
       return receiver.listen({
-        delivered: (delivery) => tell('delivered', deliveryText(delivery), deliveryData(delivery)),
+        delivered(delivery) {
+          const lines = [headLine(delivery), ...bodyLines(delivery.body).map((line) => `  ${line}`)];
+          tell('delivered', lines.join('\n'), deliveryData(delivery));
+        },
         repeated(delivery, firstMs) {
           const firstAt = new Date(firstMs).toISOString();
           const text = `${headLine(delivery)}\n  repeat of the delivery received at ${firstAt}; not processed again`;
@@ -95,10 +96,6 @@ function eventHeaders({ headers }: Delivery): [string, string][] {
       ? [[name, cutTo(cleanLine(value), 200)] satisfies [string, string]]
       : [],
   );
-}
-
-function deliveryText(delivery: Delivery): string {
-  return [headLine(delivery), ...bodyLines(delivery.body).map((line) => `  ${line}`)].join('\n');
 }
 
 function headLine(delivery: Delivery): string {

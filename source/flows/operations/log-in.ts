@@ -91,13 +91,7 @@ export const logIn: Procedure = async (session, input, context) => {
   };
 };
 
-async function proven(
-  target: CallTarget,
-  { signIn, proof, id }: Way,
-  typed: Credentials,
-  grant: Grant,
-  component: string,
-): Promise<Credentials> {
+async function proven(target: CallTarget, { signIn, proof, id }: Way, typed: Credentials, grant: Grant, component: string) {
   const { runCall } = await import('../../calls/run-call.ts');
   const [name, call] = signIn ? [id, signIn] : (proof ?? []);
   if (!name || !call) return typed;

@@ -55,13 +55,11 @@ export const runOperation: Procedure = async (session, input, context) => {
   const { runCall } = await import('../../calls/run-call.ts');
   // Programs draw their own progress, one line over the other.
   const heard = (bytes: Uint8Array) => {
-    const label = cleanLine(
-      Buffer.from(bytes)
-        .toString('utf8')
-        .split(/[\r\n]/)
-        .findLast((line) => cleanLine(line).trim() !== '') ?? '',
-    ).trim();
-    if (label !== '') session.progress({ id: 'output', label, output: true });
+    const lines = Buffer.from(bytes)
+      .toString('utf8')
+      .split(/[\r\n]/);
+    const label = lines.map((line) => cleanLine(line).trim()).findLast((line) => line !== '');
+    if (label !== undefined) session.progress({ id: 'output', label, output: true });
   };
   const send = async (signal: AbortSignal, grant?: Grant) => {
     const target = await targetOf(context, input.engineName, entry, signal, component);
@@ -105,16 +103,8 @@ async function operationMeant(session: Session, input: FlowInput, entry: Catalog
     }));
   const found = operations.find((operation) => operation.id === id);
   if (found) return found;
-  const message = `${component} has no operation "${cleanLine(id)}".`;
-  throw new Fault(
-    'usage.operation',
-    message,
-    nameRemedy(
-      id,
-      operations.map((operation) => operation.id),
-      '',
-    ),
-  );
+  const names = operations.map((operation) => operation.id);
+  throw new Fault('usage.operation', `${component} has no operation "${cleanLine(id)}".`, nameRemedy(id, names, ''));
 }
 
 /** Without bodies, which may be long or private, and without secrets. */

@@ -30,9 +30,8 @@ export function parseDestination(text: string): SshDestination {
   if (host.startsWith('-')) throw wrong(text, 'a host name must not begin with a dash');
   if (!nameShape.test(host) && !addressShape.test(host)) throw wrong(text, 'the host name contains invalid characters');
   const port = portText === undefined ? undefined : Number(portText);
-  if (port !== undefined && !(Number.isInteger(port) && port >= 1 && port <= 65_535 && /^\d+$/.test(portText ?? ''))) {
+  if (port !== undefined && !(Number.isInteger(port) && port >= 1 && port <= 65_535 && /^\d+$/.test(portText ?? '')))
     throw wrong(text, 'the port must be a number from 1 to 65535');
-  }
   const target = user === undefined ? host : `${user}@${host}`;
   return port === undefined ? { target } : { target, port };
 }
@@ -41,9 +40,6 @@ export function parseDestination(text: string): SshDestination {
 export const sshText = ({ target, port }: SshDestination): string => `ssh ${port === undefined ? '' : `-p ${port} `}${target}`;
 
 function wrong(text: string, reason: string): Fault {
-  return new Fault(
-    'usage.destination',
-    `${JSON.stringify(text)} is not a valid ssh destination: ${reason}.`,
-    'Use the form that ssh accepts: nas, op@nas.example.org, op@192.168.1.20:2222, or a Host from your ssh configuration.',
-  );
+  const remedy = 'Use the form that ssh accepts: nas, op@nas.example.org, op@192.168.1.20:2222, or a Host from your ssh configuration.';
+  return new Fault('usage.destination', `${JSON.stringify(text)} is not a valid ssh destination: ${reason}.`, remedy);
 }

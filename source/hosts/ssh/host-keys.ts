@@ -56,9 +56,8 @@ export async function changedKey(
   const [, type, shown] = /The fingerprint for the (\S+) key sent by the remote host is\s+(\S+?)\.\s/.exec(stderr) ?? [];
   const [, file] = /Offending (?:\S+ )?key in (.+):\d+\s*$/m.exec(stderr) ?? [];
   const [, known] = /Host key for (\S+) has changed/.exec(stderr) ?? [];
-  if (shown !== undefined && file !== undefined && known !== undefined) {
+  if (shown !== undefined && file !== undefined && known !== undefined)
     return { name: known, file, known: await fingerprints(known, file, env, signal), shown: cleanLine(`${type} ${shown}`) };
-  }
   // With all login methods disabled, a refused login is the expected end.
   if (/Permission denied|host key is known for|Host key verification failed/.test(stderr) || exitCode === 0) return undefined;
   throw sshFailure(name, stderr, { exitCode: 255, ssh }).fault;
@@ -97,10 +96,7 @@ export async function forgetKey(grant: Grant, { name, file }: ChangedKey, env: S
   const { exitCode, stdout, stderr } = await askKeygen(['-R', name], file, env, grant.signal);
   if (exitCode === 0) return;
   const said = cleanLine(`${stdout}\n${stderr}`.trim().split('\n').at(-1) ?? '');
-  throw new Fault(
-    'refused.knownHosts',
-    `The old key could not be removed from ${cleanLine(file)}: ${said || `exit code ${exitCode}`}.`,
-    `Run this command as a user who can write to the file: ssh-keygen -R '${cleanLine(name)}' -f ${cleanLine(file)}`,
-    { where: { file } },
-  );
+  const message = `The old key could not be removed from ${cleanLine(file)}: ${said || `exit code ${exitCode}`}.`;
+  const remedy = `Run this command as a user who can write to the file: ssh-keygen -R '${cleanLine(name)}' -f ${cleanLine(file)}`;
+  throw new Fault('refused.knownHosts', message, remedy, { where: { file } });
 }

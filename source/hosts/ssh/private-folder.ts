@@ -26,12 +26,9 @@ export async function createSocketFolder(folder: string, { pid = process.pid }: 
   const facts = await lstat(base);
   // Any user may create a folder in /tmp under our name.
   if (!facts.isDirectory() || facts.uid !== uid) {
-    throw new Fault(
-      'refused.socketFolder',
-      `${base} is not a folder owned by this user, so its sockets would not be private.`,
-      `Remove ${base}, or set XDG_RUNTIME_DIR (or QUARTERDECK_HOME, if it is set) to a short path that you own.`,
-      { where: { file: base } },
-    );
+    const message = `${base} is not a folder owned by this user, so its sockets would not be private.`;
+    const remedy = `Remove ${base}, or set XDG_RUNTIME_DIR (or QUARTERDECK_HOME, if it is set) to a short path that you own.`;
+    throw new Fault('refused.socketFolder', message, remedy, { where: { file: base } });
   }
   if ((facts.mode & 0o077) !== 0) await chmod(base, 0o700);
   await sweep(base, pid);

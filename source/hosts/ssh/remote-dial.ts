@@ -209,12 +209,7 @@ async function findRelayProgram(connection: SshConnection, signal: AbortSignal):
 }
 
 /** For an address to which sshd does not forward: a program there connects a session of its own to it. */
-async function openRelayed(
-  connection: SshConnection,
-  interpreter: RelayProgram,
-  address: DialAddress,
-  signal: AbortSignal,
-): Promise<Duplex> {
+async function openRelayed(connection: SshConnection, interpreter: RelayProgram, address: DialAddress, signal: AbortSignal) {
   // A connection opened under the signal outlives the signal.
   using closing = endingWith(signal);
   const target = 'socket' in address ? ['unix', address.socket] : ['tcp', address.host, String(address.port)];

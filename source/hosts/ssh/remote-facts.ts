@@ -106,9 +106,8 @@ export class RemoteListeners {
     const { stdout, exitCode } = await this.#ask(tablesScript, signal);
     const text = Buffer.from(stdout).toString('latin1');
     if (exitCode === 1) return distinctListeners(parseLsof(text));
-    if (exitCode !== 0) {
+    if (exitCode !== 0)
       throw new Fault('failed.listeners', 'The listening sockets of the host cannot be read.', 'Mount /proc or install lsof on the host.');
-    }
     const sockets = text.split(/^=/m).flatMap((part) => {
       const [file = '', ...lines] = part.split('\n');
       return procFiles.includes(file as ProcNetFile) ? parseProcNet(lines.join('\n'), file as ProcNetFile) : [];

@@ -17,10 +17,7 @@ export interface RemoteShell extends Pick<Host, 'exec' | 'run'> {
   ask: SshConnection['control'];
 }
 
-/**
- * Reads and writes files of a remote host, with programs that every POSIX machine has (and `stat`, `mktemp` and `readlink`, which busybox
- * has too). Failures as in `localFiles`.
- */
+/** Files of a remote host, through POSIX programs, `stat`, `mktemp` and `readlink` (in busybox too). Failures as in `localFiles`. */
 export function remoteFiles(shell: RemoteShell): HostFiles {
   const { host } = shell;
   const fileFault = (path: string, reason: string, remedy: string) =>
@@ -67,12 +64,9 @@ export function remoteFiles(shell: RemoteShell): HostFiles {
       const outcome = await change(grant, writeScript, words, { limitMs: copyLimitMs, stdin: content });
       if (outcome.exitCode === 0) return;
       const missing = outcome.exitCode === exits.noFolder;
-      throw new Fault(
-        'failed.file',
-        `${path} on ${host} cannot be written: ${missing ? 'its folder does not exist' : reasonIn(outcome, 'the connection was lost before it was complete')}.`,
-        missing ? 'Create the folder first.' : remedyFor(outcome, posix.dirname(path)),
-        { where: { file: path } },
-      );
+      const message = `${path} on ${host} cannot be written: ${missing ? 'its folder does not exist' : reasonIn(outcome, 'the connection was lost before it was complete')}.`;
+      const remedy = missing ? 'Create the folder first.' : remedyFor(outcome, posix.dirname(path));
+      throw new Fault('failed.file', message, remedy, { where: { file: path } });
     },
     async makeFolder(grant, path, { mode }) {
       const script = 'if [ -d "$1" ]; then exit 0; fi; umask "$3" && LC_ALL=C mkdir -p -- "$1" && chmod "$2" -- "$1"';
@@ -80,12 +74,9 @@ export function remoteFiles(shell: RemoteShell): HostFiles {
       const outcome = await change(grant, script, [path, mode.toString(8), mask]);
       if (outcome.exitCode === 0) return;
       const taken = /File exists/i.test(textOf(outcome.stderr));
-      throw new Fault(
-        'failed.file',
-        `The folder ${path} cannot be created on ${host}: ${taken ? 'a file with that name exists' : reasonIn(outcome)}.`,
-        taken ? 'Move or delete the file, or use another folder.' : remedyFor(outcome, posix.dirname(path)),
-        { where: { file: path } },
-      );
+      const message = `The folder ${path} cannot be created on ${host}: ${taken ? 'a file with that name exists' : reasonIn(outcome)}.`;
+      const remedy = taken ? 'Move or delete the file, or use another folder.' : remedyFor(outcome, posix.dirname(path));
+      throw new Fault('failed.file', message, remedy, { where: { file: path } });
     },
     async remove(grant, path) {
       // Removes a link, not its target.
@@ -93,12 +84,9 @@ export function remoteFiles(shell: RemoteShell): HostFiles {
       const outcome = await change(grant, script, [path]);
       if (outcome.exitCode === 0 || /Not a directory|No such file/i.test(textOf(outcome.stderr))) return;
       const full = /not empty/i.test(textOf(outcome.stderr));
-      throw new Fault(
-        'failed.file',
-        `${path} on ${host} cannot be removed: ${full ? 'the folder is not empty' : reasonIn(outcome)}.`,
-        full ? 'Remove the content of the folder first.' : 'Check the owner of the parent folder.',
-        { where: { file: path } },
-      );
+      const message = `${path} on ${host} cannot be removed: ${full ? 'the folder is not empty' : reasonIn(outcome)}.`;
+      const remedy = full ? 'Remove the content of the folder first.' : 'Check the owner of the parent folder.';
+      throw new Fault('failed.file', message, remedy, { where: { file: path } });
     },
   };
 }
@@ -119,10 +107,7 @@ cd -- ${path} && ls -d . >/dev/null || exit 1
 for qd_f in * .[!.]* ..?*; do if [ -e "$qd_f" ] || [ -L "$qd_f" ]; then printf '%s\\000' "$qd_f"; fi; done
 )`;
 
-/**
- * Writes beside the target, checks the size, and renames it over the target: a broken connection leaves the old file. A link is followed,
- * and an existing file keeps its owner.
- */
+/** Renamed over the target once it is complete. A link is followed, and an existing file keeps its owner. */
 const writeScript = `LC_ALL=C; export LC_ALL; umask 077
 p=$1
 n=0

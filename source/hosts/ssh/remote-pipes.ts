@@ -35,12 +35,10 @@ export async function pipeRemote(
   if (!begun) throw noSession(connection.name);
   const { kept, pid, stdoutRest, stderrRest } = begun;
   const { child } = kept;
-  const stop = () => {
+  const stopping = addAbortListener(signal, () => {
     endRemote(connection, pid);
     kept.end();
-  };
-  signal.addEventListener('abort', stop, { once: true });
-  if (signal.aborted) stop();
+  });
 
   const stdout = new PassThrough();
   if (stdoutRest.length > 0) stdout.write(stdoutRest);
@@ -53,7 +51,7 @@ export async function pipeRemote(
   });
   child.stderr.resume();
   const ended = begun.closed.then(async (code) => {
-    signal.removeEventListener('abort', stop);
+    stopping[Symbol.dispose]();
     signal.throwIfAborted();
     // ssh exits with 255 when the connection broke; programs may too.
     if (code === null || code === 255) await connection.verifyAlive();

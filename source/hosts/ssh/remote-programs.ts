@@ -42,12 +42,7 @@ interface Ending {
   limitBytes: number;
 }
 
-async function execSpelled(
-  connection: SshConnection,
-  program: Program,
-  input: Uint8Array,
-  { signal, begins, limitBytes }: Ending,
-): Promise<ExecOutcome> {
+async function execSpelled(connection: SshConnection, program: Program, input: Uint8Array, { signal, begins, limitBytes }: Ending) {
   let pid: number | undefined;
   let shell: ShellSession | undefined;
   let abandon: NodeJS.Timeout | undefined;

@@ -14,11 +14,6 @@ const minGain = 1.3;
 /** A smaller window has to shorten the response time to this share; otherwise the remote machine is slow, and not the line. */
 const minSpeedUp = 0.8;
 
-interface Waiting {
-  sizeBytes: number;
-  go: () => void;
-}
-
 /**
  * Limits how much of our data may be in flight over one connection. ssh accepts two megabytes for each stream regardless of the line: on
  * a narrow line, every query would wait behind them for the better part of a minute, and so would the response that tells a slow line
@@ -44,7 +39,7 @@ export class SendWindow implements SendGate {
   #previousRttMs = 0;
   #adjustedAtBytes = 0;
   #nextTrialMs = 0;
-  #waiting: Waiting[] = [];
+  #waiting: { sizeBytes: number; go: () => void }[] = [];
   #isClosed = false;
 
   /** @param roundTrip sends a query over the same connection; data sent before it has arrived when it resolves */

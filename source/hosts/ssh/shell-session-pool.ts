@@ -143,9 +143,7 @@ export class ShellSessionPool {
 }
 
 export function noSession(host: string): Fault {
-  return new Fault(
-    'unreachable.session',
-    `The sshd on ${host} allows no more sessions, and a second connection without a prompt failed.`,
-    'Set MaxSessions to 10 (the default) in sshd_config on the host, or try again when fewer operations are running.',
-  );
+  const message = `The sshd on ${host} allows no more sessions, and a second connection without a prompt failed.`;
+  const remedy = 'Set MaxSessions to 10 (the default) in sshd_config on the host, or try again when fewer operations are running.';
+  return new Fault('unreachable.session', message, remedy);
 }

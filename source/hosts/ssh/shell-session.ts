@@ -97,11 +97,8 @@ export class ShellSession {
     });
     if (ending === 'unfit') {
       this.close();
-      throw new Fault(
-        'unreachable.shell',
-        'The remote sh has no built-in printf, so secrets passed to programs would be visible to other users.',
-        'Install dash, bash or busybox as /bin/sh on the host.',
-      );
+      const message = 'The remote sh has no built-in printf, so secrets passed to programs would be visible to other users.';
+      throw new Fault('unreachable.shell', message, 'Install dash, bash or busybox as /bin/sh on the host.');
     }
     this.hasGroups = ending === 'ready:setsid';
   }
@@ -166,11 +163,8 @@ export class ShellSession {
 
 /** Returns the error for callers that wait for a response when the connection breaks. */
 export function linkLost(host: string): Fault {
-  return new Fault(
-    'unreachable.link',
-    `The connection to ${host} was lost.`,
-    'The console reconnects automatically. Operations in progress may have continued on the host.',
-  );
+  const remedy = 'The console reconnects automatically. Operations in progress may have continued on the host.';
+  return new Fault('unreachable.link', `The connection to ${host} was lost.`, remedy);
 }
 
 /** A remote shell's line between our marks: `\n<token> <number> <word> <value>\n`. The token is secret and new for each shell. */

@@ -2,9 +2,8 @@ import { Fault } from '../../faults/fault.ts';
 
 /** Quotes any text as one word of a POSIX shell. @throws Fault `usage.nul` for a NUL, which no argument can contain. */
 export function shellWord(text: string): string {
-  if (text.includes('\0')) {
+  if (text.includes('\0'))
     throw new Fault('usage.nul', 'An argument contains a NUL character, which cannot be passed to a program.', 'Remove it.');
-  }
   return /^[A-Za-z0-9_@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
 

@@ -163,10 +163,7 @@ export function resolvedConfig(program: string, destination: SshDestination, env
 
 export function notStarted(program: string, cause: Error): Fault {
   const missing = (cause as NodeJS.ErrnoException).code === 'ENOENT';
-  return new Fault(
-    'unreachable.ssh',
-    `${program} cannot be started: ${missing ? 'program not found' : messageOf(cause)}.`,
-    'Install the OpenSSH client (openssh-client), or set QUARTERDECK_SSH to its path.',
-    { cause },
-  );
+  const message = `${program} cannot be started: ${missing ? 'program not found' : messageOf(cause)}.`;
+  const remedy = 'Install the OpenSSH client (openssh-client), or set QUARTERDECK_SSH to its path.';
+  return new Fault('unreachable.ssh', message, remedy, { cause });
 }

@@ -119,11 +119,8 @@ export class SshConnection {
       return await limited(signal, limitMs, () => this.#control.ask((number) => `${script}\nqd_end ${number} "$?"`, limitBytes));
     } catch (thrown) {
       if (signal.aborted || !isAbort(thrown)) throw thrown;
-      throw new Fault(
-        'failed.limit',
-        `${this.name} did not respond within ${limitMs / 1000} s, although it is connected.`,
-        'The network may be congested, or a disk on the host may not respond. Try again.',
-      );
+      const message = `${this.name} did not respond within ${limitMs / 1000} s, although it is connected.`;
+      throw new Fault('failed.limit', message, 'The network may be congested, or a disk on the host may not respond. Try again.');
     }
   }
 

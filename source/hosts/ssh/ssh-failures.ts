@@ -187,11 +187,9 @@ const profileRemedy = 'The shell profile (.bashrc, .profile) may be waiting for 
 
 export function slowShell(name: string, before: Greeting): Fault {
   const said = lastSaid(before);
-  return new Fault(
-    'unreachable.shell',
-    ended(`${name} accepted the login, but its shell does not respond yet${said && `; last output: ${said}`}`),
-    `If there is still no response, ${profileRemedy.charAt(0).toLowerCase()}${profileRemedy.slice(1)}`,
-  );
+  const message = ended(`${name} accepted the login, but its shell does not respond yet${said && `; last output: ${said}`}`);
+  const remedy = `If there is still no response, ${profileRemedy.charAt(0).toLowerCase()}${profileRemedy.slice(1)}`;
+  return new Fault('unreachable.shell', message, remedy);
 }
 
 /** After an accepted login, nothing answers. Not retried automatically: each login would add another hanging process. */

@@ -153,9 +153,6 @@ export function openSshHost(options: SshHostOptions): SshHost {
 }
 
 function unanswered(name: string): Fault {
-  return new Fault(
-    'refused.login',
-    `ssh prompted before connecting to ${name}, but was not answered in time.`,
-    `Connect again when you have the answer: quarterdeck hosts check ${name}`,
-  );
+  const message = `ssh prompted before connecting to ${name}, but was not answered in time.`;
+  return new Fault('refused.login', message, `Connect again when you have the answer: quarterdeck hosts check ${name}`);
 }

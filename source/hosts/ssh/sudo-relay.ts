@@ -202,17 +202,11 @@ function reasonOf(said: string): string {
 }
 
 function refused(name: string, reason: string): Fault {
-  return new Fault(
-    'refused.sudo',
-    `Cannot reach the engine of ${name} through sudo: ${reason}.`,
-    'Check the output of sudo -l on the host, or give the user access to the socket (docker group) and remove sudo: true.',
-  );
+  const remedy = 'Check the output of sudo -l on the host, or give the user access to the socket (docker group) and remove sudo: true.';
+  return new Fault('refused.sudo', `Cannot reach the engine of ${name} through sudo: ${reason}.`, remedy);
 }
 
 function noProgram(name: string): Fault {
-  return new Fault(
-    'refused.relay',
-    `${name} has none of the programs that can forward a socket owned by root: perl, python3, socat.`,
-    'Install one of them on the host, or give the user access to the socket (docker group).',
-  );
+  const message = `${name} has none of the programs that can forward a socket owned by root: perl, python3, socat.`;
+  return new Fault('refused.relay', message, 'Install one of them on the host, or give the user access to the socket (docker group).');
 }

@@ -16,7 +16,8 @@ export async function readLock(host: Host, stackFolder: string, signal: AbortSig
   const folder = `${stackFolder}/.quarterdeck/lock`;
   for (const name of (await host.files.list(folder, signal)) ?? []) {
     if (!name.startsWith('owner-')) continue;
-    const owner = pairs(await textOf(host, `${folder}/${name}`, signal));
+    const lines = (await textOf(host, `${folder}/${name}`, signal))?.split('\n') ?? [];
+    const owner: Partial<Record<string, string>> = Object.fromEntries(lines.map((line) => line.split(/=(.*)/s, 2)));
     // The lock was released during the read.
     if (owner.run === undefined) continue;
     const child = (await textOf(host, `${stackFolder}/.quarterdeck/runs/${owner.run}/child`, signal))?.trim().split(' ') ?? [];
@@ -49,10 +50,6 @@ async function bootOf(host: Host, signal: AbortSignal): Promise<string> {
 async function textOf(host: Host, path: string, signal: AbortSignal): Promise<string | undefined> {
   const bytes = await host.files.read(path, { signal, limitBytes: smallBytes });
   return bytes && Buffer.from(bytes).toString();
-}
-
-function pairs(text: string | undefined): Readonly<Record<string, string | undefined>> {
-  return Object.fromEntries((text ?? '').split('\n').map((line) => line.split(/=(.*)/s, 2) as [string, string]));
 }
 
 export type HeldLock = ReturnType<typeof heldUntil>;

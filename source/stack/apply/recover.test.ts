@@ -153,14 +153,14 @@ class Scene {
 
   async finish(): Promise<void> {
     const run = await this.run();
-    if (run) await finishRun(grant, this.context.host, run, this.recover(newToken), () => {});
+    if (run) await finishRun(grant, this.context.host, run.transaction, this.recover(newToken), () => {});
     // No part of it had reached the host.
     else await applyTransaction(grant, this.context.host, this.options(this.change, newToken), () => {});
   }
 
   async undo(): Promise<void> {
     const run = await this.run();
-    if (run) await undoRun(grant, this.context.host, run, this.recover(oldToken), () => {});
+    if (run) await undoRun(grant, this.context.host, run.transaction, this.recover(oldToken), () => {});
   }
 }
 
@@ -332,9 +332,7 @@ describe('taking back', () => {
     await scene().reset();
     await scene().start();
     await scene().context.killAt('before:4');
-    await expect(
-      undoRun(grant, scene().context.host, { transaction: scene().change }, scene().recover(oldToken), () => {}),
-    ).rejects.toMatchObject({
+    await expect(undoRun(grant, scene().context.host, scene().change, scene().recover(oldToken), () => {})).rejects.toMatchObject({
       code: 'failed.applyStopped',
     });
     await scene().context.settled();
@@ -387,13 +385,7 @@ describe('taking back', () => {
       containerDetail({ id: 'c1', name: 'vault-main', image: 'vault:2', imageId: 'sha256:new', labels, startedMs: Date.UTC(2026, 10, 21) }),
     );
     const undo = () =>
-      undoRun(
-        grant,
-        scene().context.host,
-        { transaction: unsafe },
-        { ...options, secrets: { vault: { ADMIN_TOKEN: oldToken } } },
-        () => {},
-      );
+      undoRun(grant, scene().context.host, unsafe, { ...options, secrets: { vault: { ADMIN_TOKEN: oldToken } } }, () => {});
     const fault = (await undo().catch((thrown: unknown) => thrown)) as Fault;
     expect(fault).toMatchObject({ code: 'refused.rollbackUnsafe' });
     expect(fault.message).toContain('main of vault was started with vault:2 (new) at 2026-11-21T00:00:00.000Z');
@@ -435,7 +427,7 @@ describe('taking back', () => {
     const options = { ...scene().options(update, newToken), engine };
     const run = await applyTransaction(grant, host, options, () => {});
     expect((await recordBefore(host, update, 'vault', signal))?.run).toBe('20261101-first');
-    await undoRun(grant, host, run, { ...options, secrets: { vault: { ADMIN_TOKEN: oldToken } } }, () => {});
+    await undoRun(grant, host, run.transaction, { ...options, secrets: { vault: { ADMIN_TOKEN: oldToken } } }, () => {});
     expect(await readFile(join(stackFolder, 'vault/compose.yaml'), 'utf8')).toBe(commented.replace('vault:1', digest));
     expect(await readFile(join(scene().context.containers, 'vault'), 'utf8')).toContain(`image: ${digest}`);
   });

@@ -24,13 +24,7 @@ const limitMs = 10_000;
 export type RecoverOptions = Omit<ApplyOptions, 'transaction'>;
 
 /** Completed steps of the journal are skipped. `secrets` are those in the versions that the plans name. */
-export async function finishRun(
-  grant: Grant,
-  host: Host,
-  { transaction }: Pick<RunOnHost, 'transaction'>,
-  options: RecoverOptions,
-  tell: Report,
-) {
+export async function finishRun(grant: Grant, host: Host, transaction: Transaction, options: RecoverOptions, tell: Report) {
   const run = await readAgain(grant, host, transaction);
   if ((run.state === 'applied' || run.state === 'verified') && !(await isLockLeft(grant, host, transaction))) return run;
   if (run.entries.some(({ step }) => step === 'undo')) {
@@ -51,13 +45,7 @@ export async function finishRun(
  * stay, also those that the run created.
  * @throws Fault `refused.rollbackUnsafe` if a new image has run that may have changed its data permanently.
  */
-export async function undoRun(
-  grant: Grant,
-  host: Host,
-  { transaction }: Pick<RunOnHost, 'transaction'>,
-  options: RecoverOptions,
-  tell: Report,
-) {
+export async function undoRun(grant: Grant, host: Host, transaction: Transaction, options: RecoverOptions, tell: Report) {
   const run = await readAgain(grant, host, transaction);
   if (run.state === 'undone' && !(await isLockLeft(grant, host, transaction))) return run;
   await refuseWhenSuperseded(grant, host, run);
@@ -85,7 +73,8 @@ export async function undoRun(
   const { secrets, stepLimitSeconds } = options;
   const script: ScriptOptions = { mode: 'undo', secrets, records: {}, composeTexts, seenLines: lines, undo, stepLimitSeconds };
   const undone = await runScript(grant, host, { ...options, transaction: run.transaction }, script, entries.length, tell);
-  await removeNetworks(grant, options.engine, plans);
+  for (const { name, exists } of plans.flatMap(({ networks }) => networks))
+    if (!exists) await options.engine.writer(grant).removeNetwork(name).catch(ignoreFault);
   return undone;
 }
 
@@ -209,11 +198,6 @@ async function pinImages(grant: Grant, engine: Engine, plan: Plan, compose: stri
     editor.setImage(name, before.digest ?? before.id);
   }
   return editor.text();
-}
-
-async function removeNetworks(grant: Grant, engine: Engine, plans: readonly Plan[]): Promise<void> {
-  for (const { name, exists } of plans.flatMap(({ networks }) => networks))
-    if (!exists) await engine.writer(grant).removeNetwork(name).catch(ignoreFault);
 }
 
 /** The changes of a component that can be undone: the last, and the one before, whose backup is kept as well. */

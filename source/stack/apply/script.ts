@@ -59,13 +59,15 @@ function innerScript(transaction: Transaction, tool: ComposeTool, options: Scrip
     throw new TypeError('a transaction has plans, all for one stack');
   const components = [...new Set(plans.flatMap((plan) => [plan.component, ...plan.after.map(({ component }) => component)]))];
   const number = (component: string) => components.indexOf(component);
+  // Unique to this stack: files of this name that exist while its lock is held were left by a dead script.
+  const secretsFolder = `quarterdeck-${createHash('sha256').update(stackFolder).digest('hex').slice(0, 16)}`;
   return `umask 077
 qd_stack=${shellWord(stackFolder)}
 qd_own=$qd_stack/.quarterdeck
 qd_run=${shellWord(plainName(transaction.run))}
 qd_folder=$qd_own/runs/$qd_run
 qd_by=${shellWord(cleanLine(transaction.by))}
-qd_secrets_name=${secretsFolderName(stackFolder)}
+qd_secrets_name=${secretsFolder}
 qd_step_limit=${Math.ceil(options.stepLimitSeconds ?? defaultStepLimitSeconds)}
 qd_locked= qd_child= qd_secrets_at= qd_name= qd_why=
 ${answerScript}${lockScript}${journalScript}${filesScript}${composeFilesScript}${composeScript}
@@ -112,9 +114,4 @@ qd_leave
 exit 0
 }
 qd_main`;
-}
-
-/** Unique to this stack: files of this name that exist while its lock is held were left by a dead script. */
-function secretsFolderName(stackFolder: string): string {
-  return `quarterdeck-${createHash('sha256').update(stackFolder).digest('hex').slice(0, 16)}`;
 }

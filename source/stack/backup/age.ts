@@ -28,11 +28,10 @@ export class BackupAges {
     private readonly host: Host,
     private readonly folder: string,
     private readonly planNow: PlanNow = async () => undefined,
-    private readonly now: () => number = Date.now,
   ) {}
 
   read(signal: AbortSignal): Promise<ReadonlyMap<string, number | undefined>> {
-    const atMs = this.now();
+    const atMs = Date.now();
     if (!this.#answer || atMs - this.#answer.atMs > keptMs) {
       const ages = this.#read(signal).catch((thrown: unknown) => {
         this.#answer = undefined;
@@ -67,7 +66,7 @@ export class BackupAges {
   ): Promise<boolean> {
     const manifest = await this.#manifest(posix.join(this.folder, component, stamp), signal);
     // The backup may be planted, or a copy of an older one; an earlier version may have filed those of another instance there.
-    if (!manifest || identityProblem({ component, stamp, manifest }, this.now()) !== undefined) return false;
+    if (!manifest || identityProblem({ component, stamp, manifest }, Date.now()) !== undefined) return false;
     if (incompleteText(manifest).length > 0) return false;
     const key = JSON.stringify(manifest.choices ?? {});
     const planning =

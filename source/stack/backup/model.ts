@@ -91,11 +91,6 @@ export interface BackupFacts extends ReadManifest {
   where: string;
 }
 
-export interface BackupProgress {
-  label: string;
-  bytes?: number;
-}
-
 export const stampOf = (date: Date): string => `${date.toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}Z`;
 
 export const clockToleranceMs = 3_600_000;

@@ -22,13 +22,11 @@ import {
 } from './coverage.ts';
 import { type BackupChoices, type BackupPlan, componentName, type PlannedItem, type SkippedMount, type UncoveredMount } from './model.ts';
 
-export type BackedUpComponent = Pick<ComponentView, 'id' | 'host' | 'project'> & {
-  services: readonly Pick<ServiceView, 'name' | 'containerId' | 'declared'>[];
-};
-
 interface Planning {
   entry: CatalogEntry | undefined;
-  component: BackedUpComponent;
+  component: Pick<ComponentView, 'id' | 'host' | 'project'> & {
+    services: readonly Pick<ServiceView, 'name' | 'containerId' | 'declared'>[];
+  };
   engine: Pick<Engine, 'inspect'>;
   host: Host;
   stackFolder: string;
@@ -50,11 +48,10 @@ export async function planBackup(planning: Planning): Promise<BackupPlan> {
     const remedy = entry && !entry.own ? 'According to the catalog, it has no data to save.' : `${own} in its component.yaml.`;
     throw refused(`No backup is defined for ${component.id}.`, remedy);
   }
-  if (!componentName.test(component.id))
-    throw refused(
-      `The name ${component.id} cannot be used for backups.`,
-      'Rename the compose project or container. Use only letters, digits, dots, dashes and underscores.',
-    );
+  if (!componentName.test(component.id)) {
+    const message = `The name ${component.id} cannot be used for backups.`;
+    throw refused(message, 'Rename the compose project or container. Use only letters, digits, dots, dashes and underscores.');
+  }
   const seen: SeenContainer[] = [];
   /** Services without a container, for which the entry does not list mounts. */
   const gone: string[] = [];
@@ -69,11 +66,10 @@ export async function planBackup(planning: Planning): Promise<BackupPlan> {
     const container = { id, name: cleanLine(detail.name), service: name, declared, imageId, image: cleanLine(image), running };
     seen.push({ detail, container });
   }
-  if (seen.length === 0)
-    throw refused(
-      `${component.id} has no container to read its data from.`,
-      'Deploy the component first; a stopped container is sufficient.',
-    );
+  if (seen.length === 0) {
+    const message = `${component.id} has no container to read its data from.`;
+    throw refused(message, 'Deploy the component first; a stopped container is sufficient.');
+  }
   // Another instance of the product is in a project of its own, to which none of the stack's files belong.
   const present = async (path: string) =>
     component.project === entry.id && (await host.files.facts(path, signal)) !== undefined ? path : undefined;

@@ -20,10 +20,7 @@ import type { BackupStore } from './store.ts';
 import { checkedArchive } from './tar.ts';
 import { damaged, filesDamaged, openSaved, readProblem, type SavedContent } from './verify.ts';
 
-/**
- * Returns the texts of a component in a backup by path in its folder (compose.yaml, .env, files/), and its record. Undefined if it was not
- * deployed by Quarterdeck when it was saved.
- */
+/** Returns the texts of a saved component by path in its folder, and its record. Undefined if Quarterdeck had not deployed it. */
 export async function projectIn(grant: Grant, store: BackupStore, backup: BackupFacts) {
   const files = new Set(backup.manifest?.files.map(({ file }) => file));
   if (!files.has('project.tar') || !files.has('record.json')) return undefined;

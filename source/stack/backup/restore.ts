@@ -140,7 +140,8 @@ export async function runRestore(grant: Grant, plan: RestorePlan, run: RestoreRu
       if (grant.signal.aborted) throw thrown;
       reported({ label: 'Restoring the previous data' });
       await undoRestore(grant, record, run);
-      throw undone(thrown);
+      if (!(thrown instanceof Fault)) throw thrown;
+      throw new Fault(thrown.code, `${thrown.message} The previous data was restored.`, thrown.remedy, { cause: thrown });
     }
     for (const { door } of doors) await door.clean();
     await still.release(grant);
@@ -339,11 +340,6 @@ function restoreOpen(record: RestoreRecord, atWork: boolean): Fault {
 export async function settleRestore(grant: Grant, plan: RestorePlan, run: RestoreRun): Promise<void> {
   for (const record of await restoresOf(run.host, run.stackFolder, plan, grant.signal)) await undoRestore(grant, record, run);
   await run.still.release(grant);
-}
-
-function undone(thrown: unknown): unknown {
-  if (!(thrown instanceof Fault)) return thrown;
-  return new Fault(thrown.code, `${thrown.message} The previous data was restored.`, thrown.remedy, { cause: thrown });
 }
 
 async function takeDump(

@@ -10,7 +10,7 @@ import type { ImagePin } from '../model.ts';
 import { pinOf } from '../plan/image-pin.ts';
 import { type BackupFolder, lastLine, removeFolder, runThere, sumOf, sumsFile, sumsText, writeStream, writeText } from './files.ts';
 import { type BackedUpItem, type BackupFile, type BackupManifest, signManifest } from './manifest.ts';
-import { type BackupPlan, type BackupProgress, type PlannedItem, stampOf } from './model.ts';
+import { type BackupPlan, type PlannedItem, stampOf } from './model.ts';
 import { sealSecrets, secretsFile } from './project.ts';
 import { ownFolders, withVolumeArchive } from './restore-volume.ts';
 import { listHalted, removeHalted, type StillContainer, type StillContainers, startHalted, writeHalted } from './stopped-containers.ts';
@@ -29,7 +29,7 @@ export interface BackupRun {
   secrets: { names: readonly string[]; seal?: { vault: SecretStorage; sealWith: AgeFor } };
   by: string;
   now: Date;
-  reported(progress: BackupProgress): void;
+  reported(progress: { label: string; bytes?: number }): void;
 }
 
 /** The result is complete or absent. Throws `refused.backupRuns`, `failed.diskFull`, `failed.backup`, `failed.dump`. */

@@ -27,9 +27,7 @@ export async function verifyBackup(store: BackupStore, backup: BackupFacts, sign
   return counts;
 }
 
-type Identified = Pick<BackupFacts, 'component' | 'stamp' | 'manifest'>;
-
-export function identityProblem({ component, stamp, manifest }: Identified, nowMs: number): string | undefined {
+export function identityProblem({ component, stamp, manifest }: Pick<BackupFacts, 'component' | 'stamp' | 'manifest'>, nowMs: number) {
   if (!manifest) return undefined;
   if (manifest.component !== component) return `its manifest belongs to ${cleanLine(manifest.component)}`;
   if (manifest.stamp !== stamp) return `its manifest belongs to the backup ${cleanLine(manifest.stamp)}`;

@@ -40,9 +40,8 @@ export function answersOf(entry: CatalogEntry, context: FormContext, filled: Val
       continue;
     }
     let value = said[name] ?? '';
-    if (follows(variable) !== undefined && value === shown[name] && !isChosen(entry, variable, context)) {
+    if (follows(variable) !== undefined && value === shown[name] && !isChosen(entry, variable, context))
       value = derivedValue(entry, variable, said, site) ?? value;
-    }
     // Compose treats an empty value as unset.
     if (value !== '' && value !== variable.default) values[name] = value;
   }
@@ -119,13 +118,11 @@ function named(written: string, variables: readonly ComponentVariable[], entry: 
 function refuse(variable: ComponentVariable, entry: CatalogEntry, value: string): void {
   const { kind, name, port } = variable;
   const where = { where: { field: name } };
-  if (kind === 'secret')
-    throw new Fault(
-      'usage.secretOnCommandLine',
-      `${name} is a secret, and other users of this machine can read command lines.`,
-      `Omit ${name} to be prompted, or store the secret first: quarterdeck secrets set ${entry.id} ${name}`,
-      where,
-    );
+  if (kind === 'secret') {
+    const message = `${name} is a secret, and other users of this machine can read command lines.`;
+    const remedy = `Omit ${name} to be prompted, or store the secret first: quarterdeck secrets set ${entry.id} ${name}`;
+    throw new Fault('usage.secretOnCommandLine', message, remedy, where);
+  }
   if (kind === 'bind' && port?.exposure !== 'all' && checkVariable(variable, value) !== undefined) {
     const message = `${name} must be a loopback address, because this port must not be published on the network.`;
     const remedy = canHaveSite(entry) ? 'To reach the component from other machines, set a site: --set site=NAME.' : 'Use 127.0.0.1.';

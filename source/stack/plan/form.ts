@@ -1,5 +1,5 @@
 import type { CatalogEntry } from '../../catalog/catalog.ts';
-import { checkValue } from '../../catalog/field-types.ts';
+import { checkValue, portProblem } from '../../catalog/field-types.ts';
 import type { EngineKind } from '../../engine/engine.ts';
 import type { Choice, Form, FormField } from '../../session/session.ts';
 import { isLoopback } from '../../text/loopback.ts';
@@ -100,10 +100,7 @@ function sectionOf({ kind }: ComponentVariable): 'Settings' | 'Secrets' | 'Ports
 export function checkVariable(variable: ComponentVariable, value: string): string | undefined {
   if (value === '') return undefined;
   const { kind, field, port, profiles } = variable;
-  if (kind === 'port') {
-    const number = Number(value);
-    return /^\d{1,5}$/.test(value) && number >= 1 && number <= 65535 ? undefined : 'Use a port between 1 and 65535.';
-  }
+  if (kind === 'port') return portProblem(value);
   if (kind === 'bind') {
     const isAllowed = port?.exposure === 'all' || isLoopback(value);
     const problem = isAllowed ? undefined : 'This port must stay on loopback. Use 127.0.0.1.';

@@ -43,11 +43,10 @@ export function routeThrough(text: string, file: string, service: string, contai
 export function routeDirectly(text: string, file: string, service: string, values: Values): Routed {
   const { document, found } = openService(text, file, service);
   const kept = document.getIn([keptKey, service]);
-  if (!isMap(kept))
-    throw refused(
-      `The configuration of ${service} before it was routed through a gateway is unknown.`,
-      'Add the ports of the service to compose.yaml, and remove network_mode.',
-    );
+  if (!isMap(kept)) {
+    const message = `The configuration of ${service} before it was routed through a gateway is unknown.`;
+    throw refused(message, 'Add the ports of the service to compose.yaml, and remove network_mode.');
+  }
   const { ports = [], networks } = kept.toJSON() as { ports?: readonly string[]; networks?: unknown };
   found.delete('network_mode');
   if (ports.length > 0) found.set('ports', document.createNode([...ports]));

@@ -101,11 +101,7 @@ export function ownNetworks(entry: Pick<CatalogEntry, 'id' | 'uses'>): ReadonlyS
   return new Set([entry.id, ...(entry.uses ?? []).map(({ component }) => component)].map(networkOf));
 }
 
-export function missingProviders(
-  entry: CatalogEntry,
-  values: Values,
-  deployed: Iterable<string>,
-): { component: string; address: string }[] {
+export function missingProviders(entry: CatalogEntry, values: Values, deployed: Iterable<string>) {
   const there = new Set(deployed);
   return (entry.uses ?? []).flatMap(({ component, field }) => {
     if (field === undefined) return [];

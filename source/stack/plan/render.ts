@@ -22,8 +22,6 @@ export interface RenderOptions {
   base?: { compose?: string; env?: string; file?: string };
 }
 
-export type RenderedComponent = ReturnType<typeof renderComponent>;
-
 /** The names under which containers find programs on the host itself (R13). */
 export const gateways: Readonly<Record<EngineKind, string>> = { docker: 'host-gateway', podman: 'host.containers.internal' };
 const gatewayName = /(?<![\w.-])(?:host\.containers\.internal|host-gateway)(?![\w.-])/g;

@@ -1,5 +1,3 @@
-import { join } from 'node:path';
-import { installationFolder } from '../../config/installation.ts';
 import { readConfigSchema } from '../component-source.ts';
 import { blocking, type Finding, warning } from '../finding.ts';
 import type { PreflightContext } from './context.ts';
@@ -10,17 +8,15 @@ export async function* checkConfigFile({ plan, entry }: PreflightContext): Async
   const file = configFile && plan.files.find(({ path }) => path === `${entry.id}/${configFile.path}`);
   if (!configFile || file?.after === undefined || file.after === file.before) return;
   if (configFile.format === undefined) {
-    if (file.edited && configFile.verify)
-      yield warning(
-        'config-unread',
-        `${configFile.path} was not checked, because only ${product.name} can check it.`,
-        `Check the file after you apply the plan: quarterdeck config check ${entry.id}`,
-      );
+    if (file.edited && configFile.verify) {
+      const message = `${configFile.path} was not checked, because only ${product.name} can check it.`;
+      yield warning('config-unread', message, `Check the file after you apply the plan: quarterdeck config check ${entry.id}`);
+    }
     return;
   }
   // Loads the validator: only a plan that writes such a file waits for it.
   const { checkConfig } = await import('../../config-files/config-check.ts');
-  const schema = configFile.schema === undefined ? undefined : await readConfigSchema(entry, join(installationFolder(), 'catalog'));
+  const schema = await readConfigSchema(entry);
   const [first, ...others] = checkConfig(file.after, configFile, schema).filter(({ level }) => level === 'error');
   if (!first) return;
   const { field, message, remedy, line, rule } = first;

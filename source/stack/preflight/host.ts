@@ -139,13 +139,10 @@ async function nameFinding(context: PreflightContext, name: string, id: string):
   const site = cleanLine(name);
   const { exitCode, stdout } = await run(host, ['getent', 'ahosts', name], signal, nameLimitMs);
   const found = [...new Set([...text(stdout).matchAll(/^(\S+)\s/gm)].map(([, address = '']) => address))];
-  if (exitCode !== 0 || found.length === 0)
-    return warning(
-      id,
-      `The host cannot resolve ${site}, so browsers may not be able to resolve it either.`,
-      `Add ${site} to your DNS or hosts file, with an address of this host.`,
-      { rule: 'R10' },
-    );
+  if (exitCode !== 0 || found.length === 0) {
+    const message = `The host cannot resolve ${site}, so browsers may not be able to resolve it either.`;
+    return warning(id, message, `Add ${site} to your DNS or hosts file, with an address of this host.`, { rule: 'R10' });
+  }
   if (found.some((address) => isLoopback(address) || addresses.includes(address))) return undefined;
   const message = `${site} points to ${cleanLine(found.slice(0, 3).join(', '))}, which is not an address of this host.`;
   const advice = 'This is correct if a router forwards ports 80 and 443 to this host; otherwise fix the DNS entry.';
