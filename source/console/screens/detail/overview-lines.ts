@@ -3,6 +3,7 @@ import { backupText, isBackupDue } from '../../../fleet/setup-tasks.ts';
 import { cleanLine } from '../../../text/clean.ts';
 import { agoText, bytesText, countText, durationText } from '../../../text/quantities.ts';
 import { cut, pad } from '../../../text/width.ts';
+import { offeredFinding } from '../../offers.ts';
 import type { View } from '../../screen.ts';
 import { cutStyled, paragraph } from '../../styled-text.ts';
 import type { Role } from '../../theme.ts';
@@ -69,7 +70,7 @@ export function overviewLines(options: OverviewOptions): string[] {
 
   if (component.findings.length > 0) {
     lines.push('', ` ${theme.paint('heading', 'Findings')}`);
-    const offered = component.findings.find(({ operation }) => operation !== undefined);
+    const offered = offeredFinding(component);
     for (const finding of component.findings) lines.push(...findingLines(finding, finding === offered, options));
   }
 
