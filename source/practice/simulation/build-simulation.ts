@@ -9,10 +9,10 @@ import type { Machine } from '../engine/machine.ts';
 import type { Program } from '../engine/program.ts';
 import type { DeployedComponent, ImagePin, PracticeProduct } from '../practice.ts';
 import { days, type PracticeComponent, type PracticeService } from './component.ts';
-import { dnsFilter, fileSync, llmProxy, mediaServer, modelRuntime, reverseProxy, rssReader } from './components/applications.ts';
+import { applications, reverseProxy } from './components/applications.ts';
 import { notDeployed } from './components/not-deployed.ts';
 import { productComponents } from './components/products.ts';
-import { idpEnterprise, ldapDirectory, passwordVault, ssoPortal, vulnerabilityScanner } from './components/security.ts';
+import { securityComponents } from './components/security.ts';
 import { SimulatedProgram } from './simulated-program.ts';
 
 export interface SimulatedService {
@@ -26,22 +26,7 @@ export type Simulation = Awaited<ReturnType<typeof buildSimulation>>;
 
 type Products = Readonly<Record<string, PracticeProduct>>;
 
-const components: readonly PracticeComponent[] = [
-  reverseProxy,
-  passwordVault,
-  ssoPortal,
-  ldapDirectory,
-  idpEnterprise,
-  vulnerabilityScanner,
-  mediaServer,
-  rssReader,
-  fileSync,
-  modelRuntime,
-  llmProxy,
-  dnsFilter,
-  ...productComponents,
-  ...notDeployed,
-];
+const components = [reverseProxy, ...securityComponents, ...applications, ...productComponents, ...notDeployed];
 
 /** Adds components to a machine, each with its past; the others can be deployed. */
 export async function buildSimulation(
