@@ -199,7 +199,6 @@ export function createCommands({ filterHistory, runs, hostPrompts, quit, redraw,
     else say('warning', `"${found[0]?.title}" is not available here.`);
   }
 
-  /** Returns an action on the component that keys act on. */
   const onTarget = (act: (component: ComponentView) => void) => () => {
     const { component, reason = '' } = target();
     if (component) act(component);

@@ -32,7 +32,6 @@ function sinceText(state: string, ms: number): string {
   return over || ago === 'just now' ? `${state} ${ago}` : `${state} for ${ago.replace(' ago', '')}`;
 }
 
-/** Returns an overview of a component, in lines of at most `width`. */
 // biome-ignore lint/complexity/noExcessiveCognitiveComplexity: one section after another, most of which may be missing
 export function overviewLines(options: OverviewOptions): string[] {
   const { theme, width, component, stats, nowMs, remote, home } = options;
