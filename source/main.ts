@@ -79,11 +79,7 @@ runCommandLine(argv, {
     const app = opened.engineMissing ? await (await import('./cli/practice-offer.ts')).offerPractice(context, opened, stderr) : opened;
     // The console restores the screen first.
     listenForMistakes(false);
-    const settings = {
-      ...app.settings,
-      ...(!context.options.colour && { theme: 'mono' as const }),
-      practice: app.options.practice !== undefined,
-    };
+    const settings = { ...app.settings, ...(!context.options.colour && { theme: 'mono' as const }) };
     return runConsole(app, settings, { stdin, stdout }, filters).finally(() => listenForMistakes(true));
   },
   onSignal,

@@ -30,12 +30,12 @@ export interface QuarterdeckApp {
   readonly flows: readonly Flow[];
   readonly engineMissing?: boolean;
   /** Prompts of ssh while it connects. They are declined while there are no subscribers. */
-  readonly questions?: HostQuestions;
+  readonly questions: HostQuestions;
   readonly keyPriority?: KeyPriority;
   /** Adds and drops hosts as the configuration changes, starting with the first rows. Used by the console. */
-  followHosts?(): Promise<void>;
+  followHosts(): Promise<void>;
   /** Local ports that are forwarded to components of other machines; closed with the app. */
-  readonly tunnels?: Tunnels;
+  readonly tunnels: Tunnels;
   /** Runs a flow in a session of its own. Everything the flow changes goes through that session's `act`. `resume`: the run to resume. */
   run(flow: Flow, input: FlowInput, operator: Operator, signal: AbortSignal, resume?: string): Promise<FlowOutcome>;
   /** Returns the interrupted changes on all engines. Never called before the first frame. */

@@ -1,4 +1,5 @@
 import type { CatalogEntry } from '../catalog/catalog.ts';
+import { requestPath } from '../catalog/placeholders.ts';
 import { bringersOf } from '../catalog/run-location.ts';
 import { pick } from './pick.ts';
 
@@ -39,19 +40,14 @@ export function componentDetailJson(entry: CatalogEntry, entries: readonly Catal
 
 export function endpointsOf(entry: CatalogEntry) {
   return Object.values(entry.calls).flatMap((call) =>
-    call.http && call.endpoint ? [{ ...call, method: call.http.method, path: pathOf(call.http) }] : [],
+    call.http && call.endpoint ? [{ ...call, method: call.http.method, path: requestPath(call.http) }] : [],
   );
 }
 
 export function callText({ http, exec, tcp, file, engine }: Call): string {
-  if (http) return `${http.method} ${pathOf(http)} on port ${http.port}`;
+  if (http) return `${http.method} ${requestPath(http)} on port ${http.port}`;
   if (exec) return `runs ${exec.argv.join(' ')} in ${exec.service}`;
   if (tcp) return `connects to port ${tcp.port}`;
   if (file) return `reads ${file.path} in ${file.service}`;
   return `queries the engine about ${engine?.service ?? 'the container'}`;
-}
-
-function pathOf({ path, query }: NonNullable<Call['http']>): string {
-  const written = Object.entries(query).map(([name, value]) => `${name}=${value}`);
-  return written.length > 0 ? `${path}?${written.join('&')}` : path;
 }

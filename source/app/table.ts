@@ -1,3 +1,4 @@
+import { cleanLine } from '../text/clean.ts';
 import { cut, pad, textWidth, wrap } from '../text/width.ts';
 
 export interface TableColumn {
@@ -7,6 +8,31 @@ export interface TableColumn {
   least?: number;
   /** Colours a padded cell. Widths are counted before colouring. */
   paint?: (cell: string, row: number) => string;
+}
+
+interface ListColumn<Item> extends Omit<TableColumn, 'heading' | 'paint'> {
+  cell(item: Item): string;
+  paint?: (cell: string, item: Item) => string;
+}
+
+/** By heading. A function alone is a column of its texts. */
+export type ListColumns<Item> = Readonly<Record<string, ((item: Item) => string) | ListColumn<Item>>>;
+
+/** Returns a table with a row for each item. Its texts are cleaned. */
+export function listLines<Item>(
+  items: readonly Item[],
+  columns: ListColumns<Item>,
+  options: { width: number; heading?: (text: string) => string },
+): string[] {
+  const all = Object.entries(columns).map(([heading, column]) => ({
+    heading,
+    ...(typeof column === 'function' ? { cell: column } : column),
+  }));
+  const table = all.map(({ cell: _, paint, ...column }: ListColumn<Item> & { heading: string }): TableColumn => {
+    return { ...column, ...(paint && { paint: (text, row) => paint(text, items[row] as Item) }) };
+  });
+  const rows = items.map((item) => all.map(({ cell }) => cleanLine(cell(item))));
+  return tableLines(table, rows, options);
 }
 
 const gap = 2;

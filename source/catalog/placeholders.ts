@@ -1,7 +1,15 @@
+import type { ComponentCall } from './schema.ts';
+
 const pattern = /<([A-Za-z][\w-]*)>/g;
 
 export function placeholdersIn(text: string): string[] {
   return [...text.matchAll(pattern)].map((match) => match[1] ?? '');
+}
+
+/** Returns the path of a request with its query. `fill` completes each of its texts. */
+export function requestPath({ path, query }: NonNullable<ComponentCall['http']>, fill = (text: string) => text): string {
+  const pairs = Object.entries(query).map(([name, value]) => `${name}=${fill(value)}`);
+  return `${fill(path)}${pairs.length > 0 ? `?${pairs.join('&')}` : ''}`;
 }
 
 /** Names unknown to `value` stay unchanged. */

@@ -246,7 +246,6 @@ function isHelp(argv: readonly string[]): boolean {
   return wordsIn(argv)[0] === 'help' || argv.some((word) => word === '-h' || word === '--help');
 }
 
-/** Returns the topic of `help TOPIC`. */
 async function topicIn([help, name = '', more]: readonly string[], columns: number): Promise<{ name: string; text: string } | undefined> {
   if (help !== 'help' || more !== undefined || !topics.includes(name)) return undefined;
   return { name, text: await topicText(name, columns) };

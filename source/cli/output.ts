@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { stripVTControlCharacters } from 'node:util';
-import { type TableColumn, tableLines } from '../app/table.ts';
+import { type ListColumns, listLines } from '../app/table.ts';
 import { Fault, messageOf } from '../faults/fault.ts';
 import type { Severity } from '../fleet/model.ts';
 import { cleanLine, jsonText } from '../text/clean.ts';
@@ -115,8 +115,8 @@ export class Output {
     for (const text of texts) this.line(text);
   }
 
-  table(columns: readonly TableColumn[], rows: readonly (readonly string[])[]): void {
-    this.lines(tableLines(columns, rows, { width: this.columns, heading: (text) => this.paint('faint', text) }));
+  list<Item>(items: readonly Item[], columns: ListColumns<Item>): void {
+    this.lines(listLines(items, columns, { width: this.columns, heading: (text) => this.paint('faint', text) }));
   }
 
   json(value: unknown): void {

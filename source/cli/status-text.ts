@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from 'node:util';
 import { type CommandSubject, commandsFor, subjectIn } from '../app/commands-for.ts';
 import { clockText, connectionText } from '../app/connection-text.ts';
-import { type TableColumn, tableLines } from '../app/table.ts';
+import { type ListColumns, listLines } from '../app/table.ts';
 import { type UnfinishedChange, unfinishedText } from '../app/unfinished-changes.ts';
 import { type Group, groupTitles } from '../catalog/groups.ts';
 import { countedName } from '../catalog/state.ts';
@@ -73,6 +73,7 @@ export function statusLines(
   unfinished: readonly UnfinishedChange[] = [],
 ): string[] {
   const lines: string[] = [];
+  const paintGlyph = (cell: string, { state }: ComponentView) => output.paint(state.severity, cell.slice(0, 1)) + cell.slice(1);
   for (const engineView of engines) {
     const here = components.filter(({ host }) => host === engineView.name);
     if (lines.length > 0) lines.push('');
@@ -94,20 +95,13 @@ export function statusLines(
       for (const line of hangingLines(`  ${output.glyph('warning')} `, cleanLine(text), output.proseColumns))
         lines.push(output.paint('warning', line));
     // One table over all groups, so that the columns are aligned.
-    const rows = here.map((component) => [
-      `${output.glyph(component.state.severity)} ${cleanLine(component.id)}`,
-      cleanLine(component.state.label),
-      component.sinceMs === undefined ? '' : durationText(nowMs - component.sinceMs),
-      whereText(component),
-    ]);
-    const severityOf = (row: number) => here[row]?.state.severity ?? 'unknown';
-    const columns: TableColumn[] = [
-      { heading: 'COMPONENT', least: 16, paint: (cell, row) => output.paint(severityOf(row), cell.slice(0, 1)) + cell.slice(1) },
-      { heading: 'STATE', least: 12, paint: (cell, row) => output.paint(severityOf(row), cell) },
-      { heading: 'SINCE', align: 'right' },
-      { heading: 'WHERE', least: 10, paint: (cell) => output.paint('faint', cell) },
-    ];
-    const table = tableLines(columns, rows, { width: output.columns });
+    const columns: ListColumns<ComponentView> = {
+      COMPONENT: { cell: ({ state, id }) => `${output.glyph(state.severity)} ${id}`, least: 16, paint: paintGlyph },
+      STATE: { cell: ({ state }) => state.label, least: 12, paint: (cell, { state }) => output.paint(state.severity, cell) },
+      SINCE: { cell: ({ sinceMs }) => (sinceMs === undefined ? '' : durationText(nowMs - sinceMs)), align: 'right' },
+      WHERE: { cell: whereText, least: 10, paint: (cell) => output.paint('faint', cell) },
+    };
+    const table = listLines(here, columns, { width: output.columns });
     const width = Math.min(output.columns, Math.max(40, ...table.map((line) => textWidth(stripVTControlCharacters(line)))));
     let group: string | undefined;
     for (const [index, component] of here.entries()) {
@@ -190,26 +184,18 @@ function setupTaskLines({ id, setupTasks }: ComponentView, subject: CommandSubje
 }
 
 function serviceLines(services: readonly ServiceView[], output: Output, nowMs: number): string[] {
-  const rows = services.map((service) => [
-    `${output.glyph(service.severity)} ${cleanLine(service.name)}`,
-    service.state,
-    service.sinceMs === undefined ? '' : durationText(nowMs - service.sinceMs),
-    cleanLine(service.image),
-    service.ports.map(portText).join(' '),
-  ]);
-  const severityOf = (row: number) => services[row]?.severity ?? 'unknown';
-  const columns: TableColumn[] = [
-    {
-      heading: `  ${countText(services.length, 'SERVICE')}`.toUpperCase(),
+  const columns: ListColumns<ServiceView> = {
+    [`  ${countText(services.length, 'SERVICE')}`.toUpperCase()]: {
+      cell: ({ severity, name }) => `${output.glyph(severity)} ${name}`,
       least: 14,
-      paint: (cell, row) => output.paint(severityOf(row), cell.slice(0, 1)) + cell.slice(1),
+      paint: (cell, { severity }) => output.paint(severity, cell.slice(0, 1)) + cell.slice(1),
     },
-    { heading: 'STATE', paint: (cell, row) => output.paint(severityOf(row), cell) },
-    { heading: 'SINCE', align: 'right' },
-    { heading: 'IMAGE', least: 16 },
-    { heading: 'PORTS', least: 12 },
-  ];
-  const table = tableLines(columns, rows, { width: output.columns, heading: (text) => output.paint('faint', text) });
+    STATE: { cell: ({ state }) => state, paint: (cell, { severity }) => output.paint(severity, cell) },
+    SINCE: { cell: ({ sinceMs }) => (sinceMs === undefined ? '' : durationText(nowMs - sinceMs)), align: 'right' },
+    IMAGE: { cell: ({ image }) => image, least: 16 },
+    PORTS: { cell: ({ ports }) => ports.map(portText).join(' '), least: 12 },
+  };
+  const table = listLines(services, columns, { width: output.columns, heading: (text) => output.paint('faint', text) });
   // An error is below its service, unless the component already states it.
   return table.flatMap((line, index) => {
     const service = services[index - 1];

@@ -8,7 +8,6 @@ import type { Output } from './output.ts';
 import { type PromptTerminal, readLine, readSecret } from './secret-entry.ts';
 import { inTurn } from './terminal-turns.ts';
 
-/** Prints the help and the numbered choices above a prompt. */
 function introduce({ help, choices = [] }: { help?: string; choices?: readonly Choice[] }, output: Output): void {
   if (help) for (const line of wrap(cleanLine(help), output.proseColumns)) output.note(output.paintError('faint', line));
   for (const [index, { value, label, detail }] of choices.entries()) {

@@ -9,7 +9,7 @@ import type { FlowRuns } from './flow-runs.ts';
 import { type FilterTarget, firstScroll, type InterfaceState } from './interface-store.ts';
 import type { KeyPress } from './key-press.ts';
 import type { CommandId, KeyBinding, KeyContext } from './keymap.ts';
-import { flowOf, isOffered, isOurs, onlyOneWithApi } from './offers.ts';
+import { entryOf, flowOf, isOffered, isOurs, onlyOneWithApi } from './offers.ts';
 import { type OpenScreens, openScreens } from './open-screens.ts';
 import { detailTabs, isOverlay, type PaneId, paneCommand, paneIds } from './panes.ts';
 import { type Actions, type Amount, navigation, noPage, type Page } from './screen.ts';
@@ -157,7 +157,7 @@ export function createCommands({ filterHistory, runs, hostPrompts, quit, redraw,
     const why = obstacle(flow, component, reason);
     if (why !== undefined) return say('warning', why);
     if (flow.about === 'catalog' && component) {
-      const entry = app.catalog.get(component.entry ?? component.id);
+      const entry = entryOf(app, component);
       if (entry) begin(flow, { engineName: component.host, entry, component, words: [], options: {} });
       return;
     }
@@ -199,7 +199,6 @@ export function createCommands({ filterHistory, runs, hostPrompts, quit, redraw,
     else say('warning', `"${found[0]?.title}" is not available here.`);
   }
 
-  /** Returns an action on the component that keys act on. */
   const onTarget = (act: (component: ComponentView) => void) => () => {
     const { component, reason = '' } = target();
     if (component) act(component);

@@ -869,7 +869,12 @@ describe('palette', () => {
 
   test('finds a secret by the verb and its component, and takes its name along', async () => {
     const app = createFakeApp();
-    const entry = { id: 'rss-reader', fields: [{ name: 'dbPassword', env: 'DB_PASSWORD', secret: true }] } as unknown as CatalogEntry;
+    const entry = {
+      id: 'rss-reader',
+      fields: [{ name: 'dbPassword', env: 'DB_PASSWORD', secret: true }],
+      operations: [],
+      calls: {},
+    } as unknown as CatalogEntry;
     const screen = await openHarness({
       app: { ...app, catalog: { ...app.catalog, get: (id) => (id === 'rss-reader' ? entry : undefined) } },
     });

@@ -29,7 +29,6 @@ export interface ConsoleParts {
   clock: ReturnType<typeof createClock>;
   now: () => number;
   frames: Frames;
-  practice: boolean;
 }
 
 export const ConsoleContext = createContext<ConsoleParts | undefined>(undefined);

@@ -15,7 +15,6 @@ export function frontRun(runs: readonly RunView[]): RunView | undefined {
   );
 }
 
-/** Returns what all screens of dialogs have in common. */
 export const dialogScreen = (kind: Dialog['kind']) => ({
   ...({ kind: 'body', ofRun: true, least: leastFormSize } as const),
   isOn: ({ runs }: InterfaceState) => frontRun(runs)?.dialog?.kind === kind,

@@ -1,4 +1,5 @@
 import type { QuarterdeckApp } from '../app/app.ts';
+import type { CatalogEntry } from '../catalog/catalog.ts';
 import type { ComponentView, EngineView } from '../fleet/model.ts';
 import { mainRuns } from '../fleet/service-state.ts';
 import type { Flow } from '../flows/flow.ts';
@@ -45,6 +46,14 @@ export function engineFor(app: QuarterdeckApp, component: ComponentView | undefi
   const reachable = app.fleet.snapshot().engines.filter(({ engine }) => engine.reachable);
   return reachable.find(({ name }) => name === component?.host) ?? reachable[0];
 }
+
+/** Returns what the catalog knows about a deployed component. */
+export function entryOf(app: QuarterdeckApp, { known, entry, id }: ComponentView): CatalogEntry | undefined {
+  return known ? app.catalog.get(entry ?? id) : undefined;
+}
+
+/** Returns the finding whose operation Enter runs. */
+export const offeredFinding = ({ findings }: ComponentView) => findings.find(({ operation }) => operation !== undefined);
 
 export function flowOf(app: QuarterdeckApp, id: string): Flow | undefined {
   return app.flows.find((flow) => flow.id === id);

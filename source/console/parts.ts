@@ -14,7 +14,6 @@ import type { TerminalLoans } from './terminal-loan.ts';
 interface Options extends Partial<ConsoleParts['sources']>, Pick<ConsoleParts, 'app' | 'theme'>, OperatorActions {
   terminalLoans: TerminalLoans;
   keys?: Readonly<Record<string, string | readonly string[]>> | undefined;
-  practice?: boolean | undefined;
   now?: (() => number) | undefined;
   start?: Partial<InterfaceState> | undefined;
   filterHistory?: FilterHistory | undefined;
@@ -30,9 +29,9 @@ export function createParts(options: Options): ConsoleParts & { close(): void } 
   const interrupted = watchInterrupted(app, store);
   const runs = createFlowRuns({ app, store, terminalLoans, now, copy, ended: interrupted.look });
   const hostPrompts = createHostPrompts(app, store, runs);
-  const { crowdsec, triage, practice = false, quit, redraw, suspend } = options;
+  const { crowdsec, triage, quit, redraw, suspend } = options;
   const parts = createCommands({
-    ...{ app, store, keymap, logs, interrupted, theme, frames, now, practice, sources: { crowdsec, triage }, clock: createClock(now) },
+    ...{ app, store, keymap, logs, interrupted, theme, frames, now, sources: { crowdsec, triage }, clock: createClock(now) },
     ...{ runs, hostPrompts, quit, redraw, suspend, copy, filterHistory: options.filterHistory ?? keepsNothing },
   });
   return {

@@ -13,7 +13,7 @@ import { createParts } from './parts.ts';
 import { createTerminalLoans } from './terminal-loan.ts';
 import { themeFor } from './theme.ts';
 
-type ConsoleSettings = Partial<Pick<Settings, 'theme' | 'ascii' | 'keys'>> & { practice?: boolean };
+type ConsoleSettings = Partial<Pick<Settings, 'theme' | 'ascii' | 'keys'>>;
 
 interface ConsoleStreams {
   stdin: NodeJS.ReadStream;
@@ -69,7 +69,6 @@ export async function runConsole(
     theme: themeFor(process.env, settings),
     terminalLoans,
     keys: settings.keys,
-    practice: settings.practice,
     filterHistory,
     start: { logFilters: await loaded },
     quit: () => leave(),

@@ -46,7 +46,7 @@ export interface OpenScreen {
   reads?(state: InterfaceState): readonly unknown[];
   draw?(view: View): Drawn;
   speak?(view: View): Spoken;
-  /** Returns the available actions. Without it, or undefined: the screen's own keys that have a label. */
+  /** Returns the available actions. Without it, or undefined: the labelled keys of a list, those that scroll any other screen. */
   footer?(view: FooterView): Footer | undefined;
   readonly actions?: Actions;
   /** Moves up, down and by pages; `page` is the one in the last frame. */
@@ -190,7 +190,7 @@ export function scrolledTo(top: number, { height, total }: Page, amount: Amount)
 
 /** The cursor of a list: the selected row or, after it disappeared, the one in its position. */
 export interface ListCursor {
-  selected: string | undefined;
+  selected?: string | undefined;
   /** Without it, the first row is selected after the selected one disappeared. */
   cursor?: number;
 }
@@ -219,7 +219,15 @@ export function createList<T>(
   };
 }
 
-/** Returns the rows whose text contains every word of the filter. */
+/** Returns an action on the selected row of a list. */
+export function onChosen<T>({ chosen }: { chosen: () => T | undefined }, { say }: ConsoleParts['commands']) {
+  return (act: (row: T) => void) => () => {
+    const row = chosen();
+    if (row === undefined) say('off', 'No row is selected.');
+    else act(row);
+  };
+}
+
 export function matchingWords<T>(rows: readonly T[], filter: string, textOf: (row: T) => string): readonly T[] {
   const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
   return words.length === 0 ? rows : rows.filter((row) => words.every((word) => textOf(row).includes(word)));

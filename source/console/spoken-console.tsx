@@ -19,7 +19,7 @@ import { effects, remarks } from './widgets/notice-lines.ts';
 const plain = createTheme({ depth: 'none', background: 'dark', ascii: true });
 const columns = 100;
 
-function headLines({ app, keymap, practice }: ConsoleParts, state: InterfaceState, snapshot: FleetSnapshot, nowMs: number): string[] {
+function headLines({ app, keymap }: ConsoleParts, state: InterfaceState, snapshot: FleetSnapshot, nowMs: number): string[] {
   const troubles = snapshot.engines.flatMap((engineView) => troubleOf(engineView) ?? []);
   const engines = snapshot.engines.map((engineView) =>
     [
@@ -32,7 +32,7 @@ function headLines({ app, keymap, practice }: ConsoleParts, state: InterfaceStat
       .filter(Boolean)
       .join(', '),
   );
-  const marks = [app.options.readOnly ? 'Read-only.' : '', practice ? 'Practice.' : ''].filter(Boolean).join(' ');
+  const marks = [app.options.readOnly ? 'Read-only.' : '', app.options.practice ? 'Practice.' : ''].filter(Boolean).join(' ');
   return [
     `Quarterdeck. ${engines.join('; ')}. ${marks}`.trim(),
     `${counts(snapshot.components)

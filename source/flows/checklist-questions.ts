@@ -5,6 +5,7 @@ import { type Checklist, type ChecklistItem, checklistReport } from '../session/
 import type { Choice, Session } from '../session/session.ts';
 import { cleanLine } from '../text/clean.ts';
 import { countText } from '../text/quantities.ts';
+import { splitAssignment } from '../text/words.ts';
 import type { FlowInput, FlowOutcome } from './flow.ts';
 import { optionOf, optionsOf } from './flow-options.ts';
 
@@ -21,7 +22,7 @@ export async function skipItems(list: Checklist, input: FlowInput, known: readon
 function skipsOf(input: FlowInput): ReadonlyMap<string, string> {
   return new Map(
     (optionsOf(input, 'skip') ?? []).map((text) => {
-      const [, item = '', reason = ''] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
+      const [item, reason = ''] = splitAssignment(text);
       if (item.trim() === '' || reason.trim() === '') {
         const remedy = 'For example: --skip webhooks="switched off for the upgrade"';
         throw new Fault('usage.skip', `--skip must be ITEM=REASON, not "${cleanLine(text)}".`, remedy);

@@ -27,7 +27,7 @@ export interface FlowContext {
   /** Cache of this installation: its content can be recreated. */
   cacheFolder?: string;
   /** Data of this installation that cannot be recreated, with a folder for each kind. */
-  dataFolder?: string;
+  dataFolder: string;
   /** The operator's own catalog, as an absolute path, if the settings name one. */
   ownCatalogFolder?: string;
   /** The absolute command that starts this program, for a timer that starts it later. */

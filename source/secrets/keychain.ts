@@ -13,7 +13,6 @@ const limitMs = 3_000;
 const silenceMs = 60_000;
 let silent: { fault: Fault; sinceMs: number; open: boolean } | undefined;
 
-const switchedOff = 'QUARTERDECK_KEYCHAIN is set to off';
 const startOne = 'Start a secret service (gnome-keyring, KWallet) in this session.';
 
 /** `absent`: this session has no keychain at all. A locked or failing one may still hold secrets. */
@@ -22,17 +21,16 @@ type KeychainState = 'absent' | 'locked' | 'failing';
 class KeychainFault extends Fault {
   constructor(
     readonly state: KeychainState,
-    message: string,
-    remedy: string,
-    cause: unknown,
+    reason: string,
+    remedy = 'Unlock the keychain, or start a secret service (gnome-keyring, KWallet).',
+    cause?: unknown,
   ) {
-    super('failed.keychain', message, remedy, { cause });
+    super('failed.keychain', `The system keychain is not available: ${reason}.`, remedy, { cause });
   }
 }
 
 /** Error messages of libsecret and its providers, with a description. Seen with gnome-keyring 42 and libsecret 0.20. */
 const reasons: readonly { pattern: RegExp; reason: string; remedy: string; state?: KeychainState }[] = [
-  { pattern: /QUARTERDECK_KEYCHAIN/, reason: switchedOff, remedy: 'Unset QUARTERDECK_KEYCHAIN.', state: 'absent' },
   {
     pattern: /autolaunch D-Bus|Could not connect|Failed to connect/i,
     reason: 'this session has no D-Bus',
@@ -60,13 +58,9 @@ const reasons: readonly { pattern: RegExp; reason: string; remedy: string; state
   },
 ];
 
-export function keychainFault(message: string, cause?: unknown, known?: KeychainState): Fault {
-  const {
-    reason = message.replace(/\.$/, ''),
-    remedy = 'Unlock the keychain, or start a secret service (gnome-keyring, KWallet).',
-    state = 'failing',
-  } = reasons.find(({ pattern }) => pattern.test(message)) ?? {};
-  return new KeychainFault(known ?? state, `The system keychain is not available: ${reason}.`, remedy, cause);
+export function keychainFault(message: string, cause?: unknown): Fault {
+  const { reason = message.replace(/\.$/, ''), remedy, state = 'failing' } = reasons.find(({ pattern }) => pattern.test(message)) ?? {};
+  return new KeychainFault(state, reason, remedy, cause);
 }
 
 export const isKeychainAbsent = (thrown: unknown): boolean => thrown instanceof KeychainFault && thrown.state === 'absent';
@@ -74,11 +68,13 @@ export const isKeychainAbsent = (thrown: unknown): boolean => thrown instanceof 
 export const isKeychainLocked = (thrown: unknown): boolean => thrown instanceof KeychainFault && thrown.state === 'locked';
 
 /** Returns why there can be no keychain here, without loading the library; undefined if it is worth a query. */
-export function keychainAbsence(env: Environment): string | undefined {
-  if (env.QUARTERDECK_KEYCHAIN === 'off') return switchedOff;
+function absenceOf(env: Environment): Fault | undefined {
+  if (env.QUARTERDECK_KEYCHAIN === 'off')
+    return new KeychainFault('absent', 'QUARTERDECK_KEYCHAIN is set to off', 'Unset QUARTERDECK_KEYCHAIN.');
   if (process.platform !== 'linux') return undefined;
   // The three locations where libsecret looks for a bus.
-  return env.DBUS_SESSION_BUS_ADDRESS || env.XDG_RUNTIME_DIR || env.DISPLAY ? undefined : 'this session has no D-Bus';
+  const hasBus = env.DBUS_SESSION_BUS_ADDRESS || env.XDG_RUNTIME_DIR || env.DISPLAY;
+  return hasBus ? undefined : new KeychainFault('absent', 'this session has no D-Bus');
 }
 
 /** About an item, not about a collection: libsecret's search had found it, and another program removed it before it was read. */
@@ -98,8 +94,8 @@ async function overOthers<T>(ask: () => Promise<T>): Promise<T> {
 
 /** Sends one query to the keychain of the operating system. Throws `failed.keychain`, after three seconds at most. */
 export async function queryKeychain<T>(env: Environment, use: (keytar: Keytar) => Promise<T>): Promise<T> {
-  const absence = keychainAbsence(env);
-  if (absence) throw keychainFault(absence, undefined, 'absent');
+  const absence = absenceOf(env);
+  if (absence) throw absence;
   if (silent && (silent.open || performance.now() - silent.sinceMs < silenceMs)) throw silent.fault;
   let timer: NodeJS.Timeout | undefined;
   let late = false;

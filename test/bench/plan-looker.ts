@@ -48,6 +48,7 @@ const flowContext: FlowContext = {
   backupKeys: async () => backupKeysDouble(),
   stackFolderOf: async () => stack,
   cacheFolder: join(folder, 'cache'),
+  dataFolder: join(folder, 'data'),
 };
 const { session } = openSession({
   flow: 'deploy',

@@ -153,6 +153,7 @@ export class ClusterFixture {
       vault: () => Promise.reject(new Error('no vault on this stage')),
       backupKeys: async () => backupKeysDouble(),
       stackFolderOf: async () => this.folder,
+      dataFolder: join(this.folder, 'data'),
       checklists: async () => ({ folder: join(this.folder, 'checklists'), who: this.who }),
       practice: {
         incidents: [],

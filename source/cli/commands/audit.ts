@@ -81,25 +81,20 @@ async function printEntries(audit: Audit, output: Output, { all, json }: { all: 
 
 function printTable(entries: readonly AuditEntry[], total: number, output: Output) {
   if (entries.length === 0) return output.line('No changes yet.');
-  const rows = entries.map((entry) => [
-    entry.at.slice(0, 19).replace('T', ' '),
-    entry.outcome ?? 'started',
-    entry.flow,
-    cleanLine(`${entry.host} ${subjectText(entry)}`.trimEnd()),
-    cleanLine(entry.who.sudoUser ? `${entry.who.sudoUser} as ${entry.who.user}` : entry.who.user) +
-      (entry.who.from ? ` from ${cleanLine(entry.who.from)}` : ''),
-    cleanLine(entry.message ?? entry.request),
-  ]);
-  const severity = (row: number) => outcomeSeverities[entries[row]?.outcome ?? 'cancelled'];
-  const columns = [
-    { heading: 'TIME (UTC)' },
-    { heading: 'OUTCOME', paint: (cell: string, row: number) => output.paint(severity(row), cell) },
-    { heading: 'FLOW' },
-    { heading: 'TARGET', least: 12 },
-    { heading: 'USER', least: 8 },
-    { heading: 'CHANGE', least: 14, paint: (cell: string) => output.paint('faint', cell) },
-  ];
-  output.table(columns, rows);
+  output.list(entries, {
+    'TIME (UTC)': ({ at }) => at.slice(0, 19).replace('T', ' '),
+    OUTCOME: {
+      cell: ({ outcome }) => outcome ?? 'started',
+      paint: (cell, { outcome }) => output.paint(outcomeSeverities[outcome ?? 'cancelled'], cell),
+    },
+    FLOW: ({ flow }) => flow,
+    TARGET: { cell: (entry) => `${entry.host} ${subjectText(entry)}`.trimEnd(), least: 12 },
+    USER: {
+      cell: ({ who: { user, sudoUser, from } }) => `${sudoUser ? `${sudoUser} as ` : ''}${user}${from ? ` from ${from}` : ''}`,
+      least: 8,
+    },
+    CHANGE: { cell: ({ message, request }) => message ?? request, least: 14, paint: (cell) => output.paint('faint', cell) },
+  });
   const more = `The last ${entries.length} of ${total} entries. Show all: quarterdeck audit --all`;
   if (total > entries.length) output.line(output.paint('faint', more));
 }

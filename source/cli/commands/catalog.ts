@@ -2,7 +2,7 @@ import { isAbsolute, join } from 'node:path';
 import { componentDetailJson, componentJson } from '../../app/entry-json.ts';
 import { entryLines } from '../../app/entry-text.ts';
 import { openOwnCatalog } from '../../app/open-catalog.ts';
-import { tableLines } from '../../app/table.ts';
+import { type ListColumns, listLines } from '../../app/table.ts';
 import type { Catalog, CatalogEntry, CatalogPort, CatalogProblem } from '../../catalog/catalog.ts';
 import { groups, groupTitles } from '../../catalog/groups.ts';
 import { schemaFile, schemaName } from '../../catalog/schema-line.ts';
@@ -113,19 +113,13 @@ function usage(message: string, remedy = 'quarterdeck catalog [list [WORDS] | sh
 }
 
 function catalogLines(entries: readonly CatalogEntry[], output: Output, searched = ''): string[] {
-  const rows = entries.map((entry) => [
-    `  ${cleanLine(entry.id)}${entry.own ? ' *' : ''}`,
-    cleanLine(entry.kind),
-    cleanLine(entry.product.name),
-    portsText(entry.ports),
-  ]);
-  const columns = [
-    { heading: 'COMPONENT' },
-    { heading: 'DESCRIPTION', least: 24 },
-    { heading: 'PRODUCT', least: 12 },
-    { heading: 'PORTS', least: 11, paint: (cell: string) => output.paint('faint', cell) },
-  ];
-  const table = tableLines(columns, rows, { width: output.columns });
+  const columns: ListColumns<CatalogEntry> = {
+    COMPONENT: ({ id, own }) => `  ${id}${own ? ' *' : ''}`,
+    DESCRIPTION: { cell: ({ kind }) => kind, least: 24 },
+    PRODUCT: { cell: ({ product }) => product.name, least: 12 },
+    PORTS: { cell: ({ ports }) => portsText(ports), least: 11, paint: (cell) => output.paint('faint', cell) },
+  };
+  const table = listLines(entries, columns, { width: output.columns });
   const shown = cleanLine(searched);
   if (searched !== '' && entries.length === 0) return [`No component matches "${shown}". List all components: quarterdeck catalog list`];
   const hint = 'Show a component: quarterdeck catalog show ID';

@@ -37,9 +37,11 @@ export async function runExplainVerb({ output, options }: VerbContext, wanted = 
   }
   if (options.json) output.json({ schema: 1, faults: found });
   else if (found.length > 1) {
-    const columns = [{ heading: 'CODE' }, { heading: 'EXIT CODE', align: 'right' as const }, { heading: 'MEANING', least: 20 }];
-    const rows = found.map(({ code, exitCode, meaning }) => [code, String(exitCode), meaning]);
-    output.table(columns, rows);
+    output.list(found, {
+      CODE: ({ code }) => code,
+      'EXIT CODE': { cell: ({ exitCode }) => String(exitCode), align: 'right' },
+      MEANING: { cell: ({ meaning }) => meaning, least: 20 },
+    });
   } else {
     const wrapped = (lead: string, text: string) => hangingLines(lead, text, output.proseColumns);
     const causes = first.causes.flatMap((cause) => wrapped('  - ', cause));

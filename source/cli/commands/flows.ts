@@ -12,13 +12,11 @@ export async function runFlowsVerb({ output, options }: VerbContext, flows: read
     output.json({ schema: 1, flows: flows.map(flowJson) });
     return 0;
   }
-  const rows = flows.map(({ verb, right, about, title }) => [verb, right, about, title]);
-  const columns = [
-    { heading: 'VERB', paint: (cell: string) => output.paint('accent', cell) },
-    { heading: 'RIGHT' },
-    { heading: 'TARGET' },
-    { heading: 'DESCRIPTION', least: 20 },
-  ];
-  output.table(columns, rows);
+  output.list(flows, {
+    VERB: { cell: ({ verb }) => verb, paint: (cell) => output.paint('accent', cell) },
+    RIGHT: ({ right }) => right,
+    TARGET: ({ about }) => about,
+    DESCRIPTION: { cell: ({ title }) => title, least: 20 },
+  });
   return 0;
 }

@@ -187,7 +187,6 @@ function servicesOf(components: readonly ComponentView[], services: Chosen['serv
   return sets.every((names) => names !== undefined) ? [...new Set(sets.flatMap((names) => [...names]))] : undefined;
 }
 
-/** Restricts the components to the services of these names, where they have them. */
 function narrow(components: Map<string, ComponentView>, services: Map<string, Set<string>>, wanted: readonly string[]): void {
   const known = new Set([...components.values()].flatMap((component) => component.services.map(({ name }) => name)));
   const unknown = wanted.find((name) => !known.has(name));

@@ -1,5 +1,4 @@
 import { troubleOf } from '../../app/connection-text.ts';
-import type { TableColumn } from '../../app/table.ts';
 import { throwIfNothingAnswers } from '../../fleet/engine-view.ts';
 import type { PortView, Severity } from '../../fleet/model.ts';
 import { urlHost } from '../../text/authority.ts';
@@ -43,24 +42,19 @@ function printPorts(ports: readonly PortView[], output: Output) {
   if (ports.length === 0) return output.line('No ports are open or published.');
   const severityOf = ({ conflictWith, open, exposure }: PortView): Severity =>
     conflictWith.length > 0 ? 'error' : open ? severities[exposure] : 'off';
-  const rows = ports.map((port) => {
-    const address = urlHost(port.address);
-    const isMapped = port.containerPort !== undefined && port.containerPort !== port.port;
-    const serves = [port.role, isMapped ? `to ${port.containerPort}` : undefined].filter((part) => part !== undefined);
-    const conflict = port.conflictWith.length > 0 ? `conflict with ${port.conflictWith.join(', ')}` : '';
-    return [
-      `${output.glyph(severityOf(port))} ${cleanLine(address)}:${port.port}/${port.protocol}`,
-      port.exposure,
-      cleanLine(port.service !== undefined && port.service !== port.owner ? `${port.owner} (${port.service})` : port.owner),
-      cleanLine(conflict || [...(port.open ? [] : ['not listening now']), ...serves].join(', ')),
-    ];
+  const purposeOf = ({ role, containerPort, port, conflictWith, open }: PortView) => {
+    if (conflictWith.length > 0) return `conflict with ${conflictWith.join(', ')}`;
+    const isMapped = containerPort !== undefined && containerPort !== port;
+    return [open ? '' : 'not listening now', role, isMapped ? `to ${containerPort}` : ''].filter(Boolean).join(', ');
+  };
+  output.list(ports, {
+    '  ADDRESS': {
+      cell: (port) => `${output.glyph(severityOf(port))} ${urlHost(port.address)}:${port.port}/${port.protocol}`,
+      least: 18,
+      paint: (cell, port) => output.paint(severityOf(port), cell.slice(0, 1)) + cell.slice(1),
+    },
+    EXPOSURE: { cell: ({ exposure }) => exposure, paint: (cell, port) => output.paint(severityOf(port), cell) },
+    OWNER: { cell: ({ owner, service }) => (service !== undefined && service !== owner ? `${owner} (${service})` : owner), least: 14 },
+    PURPOSE: { cell: purposeOf, least: 10, paint: (cell) => output.paint('faint', cell) },
   });
-  const severity = (row: number) => severityOf(ports[row] as PortView);
-  const columns: TableColumn[] = [
-    { heading: '  ADDRESS', least: 18, paint: (cell, row) => output.paint(severity(row), cell.slice(0, 1)) + cell.slice(1) },
-    { heading: 'EXPOSURE', paint: (cell, row) => output.paint(severity(row), cell) },
-    { heading: 'OWNER', least: 14 },
-    { heading: 'PURPOSE', least: 10, paint: (cell) => output.paint('faint', cell) },
-  ];
-  output.table(columns, rows);
 }

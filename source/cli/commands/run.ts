@@ -60,21 +60,15 @@ function list({ output, options }: VerbContext, { open: runs, damaged }: RunJour
   }
   if (runs.length === 0) output.line(damaged.length === 0 ? 'No interrupted runs.' : 'No run can be resumed.');
   else {
-    const columns = [
-      { heading: 'RUN' },
-      { heading: 'WHAT', least: 12 },
-      { heading: 'HOST' },
-      { heading: 'STARTED' },
-      { heading: 'DONE', align: 'right' as const },
-    ];
-    const rows = runs.map(({ run, flow, engineName, component, key, words, at, acts }) => [
-      run,
-      [flows.get(flow)?.verb ?? flow, ...(component === undefined ? [] : [shownName(component, key)]), ...words].join(' '),
-      engineName,
-      at.slice(0, 16).replace('T', ' '),
-      String(acts.length),
-    ]);
-    output.table(columns, rows);
+    const whatOf = ({ flow, component, key, words }: OpenRun) =>
+      [flows.get(flow)?.verb ?? flow, ...(component === undefined ? [] : [shownName(component, key)]), ...words].join(' ');
+    output.list(runs, {
+      RUN: ({ run }) => run,
+      WHAT: { cell: whatOf, least: 12 },
+      HOST: ({ engineName }) => engineName,
+      STARTED: ({ at }) => at.slice(0, 16).replace('T', ' '),
+      DONE: { cell: ({ acts }) => String(acts.length), align: 'right' },
+    });
     output.note('Resume a run: quarterdeck run --resume RUN');
   }
   for (const one of damaged) output.note(damageText(one));

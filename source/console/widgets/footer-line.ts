@@ -20,7 +20,9 @@ export function footerOf(parts: ConsoleParts, state: InterfaceState, drawn = tru
   if (own) return own;
   if (screen.kind === 'pane') return paneFooter(parts, view);
   const items = keymap.bindings.filter(({ context, label }) => context === screen.id && label).map((binding) => item(binding));
-  return { items, always: [of('filter'), of('palette'), of('back', 'back')] };
+  const always = [of('palette'), of('back', 'back')];
+  if (screen.filtered) return { items, always: [of('filter'), ...always] };
+  return { items: [of('down', 'down'), of('up', 'up'), of('page-down', 'page')], always };
 }
 
 function paneFooter({ app, keymap, commands }: ConsoleParts, { state, of }: FooterView): Footer {

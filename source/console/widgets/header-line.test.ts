@@ -15,8 +15,8 @@ interface Changed {
 }
 
 function header(columns: number, { snapshot = sampleSnapshot(), practice = false, readOnly = false }: Changed = {}): string {
-  const app = { options: { readOnly, dryRun: false }, catalog: { problems: [] } } as unknown as QuarterdeckApp;
-  const line = headerLine({ theme, app, practice }, { snapshot, columns, nowMs: sampleNowMs });
+  const app = { options: { readOnly, practice, dryRun: false }, catalog: { problems: [] } } as unknown as QuarterdeckApp;
+  const line = headerLine({ theme, app }, { snapshot, columns, nowMs: sampleNowMs });
   expect(styledWidth(line)).toBe(columns);
   return unstyled(line);
 }

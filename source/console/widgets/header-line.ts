@@ -68,11 +68,8 @@ export interface HeaderView {
  * Returns the first row of every screen. The counts use state names when all of them fit beside the hosts, otherwise severities. When there
  * is less space, hosts, the clock and the name of the program are dropped, then the counts of healthy components; problems and badges stay.
  */
-export function headerLine(
-  { theme, app, practice }: Pick<ConsoleParts, 'theme' | 'app' | 'practice'>,
-  { snapshot, columns, nowMs }: HeaderView,
-): string {
-  const { readOnly, dryRun } = app.options;
+export function headerLine({ theme, app }: Pick<ConsoleParts, 'theme' | 'app'>, { snapshot, columns, nowMs }: HeaderView): string {
+  const { readOnly, dryRun, practice } = app.options;
   const { problems } = app.catalog;
   const badges = [
     problems.length > 0 ? theme.paint('alarm', ` CATALOG ${problems.length} `) : '',

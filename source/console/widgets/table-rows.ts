@@ -4,22 +4,25 @@ import type { View } from '../screen.ts';
 import { padStyled } from '../styled-text.ts';
 import type { Theme } from '../theme.ts';
 
-export interface Column<Id extends string = string> {
-  id: Id;
+export interface Column<Row> {
   title: string;
   columns: number;
   align?: 'right';
+  cell(row: Row): string;
 }
 
 export type RowSpace = Pick<View, 'theme' | 'width'>;
 
-export function tableRow<Id extends string>(columns: readonly Column<Id>[], cells: Partial<Record<Id, string>>, { glyphs }: Theme): string {
-  return columns.map((column) => pad(cells[column.id] ?? '', column.columns, column.align ?? 'left', glyphs.ellipsis)).join('  ');
+function cellsLine<Row>(all: readonly Column<Row>[], textOf: (column: Column<Row>) => string, { glyphs }: Theme): string {
+  return all.map((column) => pad(textOf(column), column.columns, column.align ?? 'left', glyphs.ellipsis)).join('  ');
 }
 
-export function tableHeading(columns: readonly Column[], { theme, width }: RowSpace): string {
-  const titles = Object.fromEntries(columns.map(({ id, title }) => [id, title]));
-  return theme.paint('faint', pad(`  ${tableRow(columns, titles, theme)}`, width, 'left', theme.glyphs.ellipsis));
+export function tableRow<Row>(columns: readonly Column<Row>[], row: Row, theme: Theme): string {
+  return cellsLine(columns, ({ cell }) => cleanLine(cell(row)), theme);
+}
+
+export function tableHeading<Row>(columns: readonly Column<Row>[], { theme, width }: RowSpace): string {
+  return theme.paint('faint', pad(`  ${cellsLine(columns, ({ title }) => title, theme)}`, width, 'left', theme.glyphs.ellipsis));
 }
 
 export function listRow(text: string, isSelected: boolean, { theme, width }: RowSpace, sign = ' '): string {

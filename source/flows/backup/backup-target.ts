@@ -6,11 +6,11 @@ import type { SecretStorage } from '../../secrets/secrets.ts';
 import type { BackupTarget } from '../../stack/backup/model.ts';
 import { type BackupStore, openBackupStore } from '../../stack/backup/store.ts';
 import { cleanLine } from '../../text/clean.ts';
-import { secretName } from '../deploy/stack-facts.ts';
 import type { EngineScope } from '../engine-scope.ts';
 import type { FlowContext, FlowInput } from '../flow.ts';
 import { optionOf, optionsOf } from '../flow-options.ts';
 import { refuseTypedPath } from '../named-file.ts';
+import { secretName } from '../secrets/secret-names.ts';
 
 /** Secrets of an engine, and of no component: `<engine>/backup/RESTIC_PASSWORD`. */
 export const backupSecrets = 'backup';

@@ -50,7 +50,6 @@ export const doctor: Procedure = async (session, input, { fleet }) => {
 
 function ofEngine({ name, link, engine, clockAheadMs }: EngineView): Diagnosis[] {
   const about = cleanLine(name);
-  const clock = clockAheadMs === undefined ? [] : [`${clockDifferenceText(clockAheadMs)} ${clockAheadMs > 0 ? 'fast' : 'slow'}`];
   return [
     ...(engine.reachable
       ? []
@@ -61,10 +60,15 @@ function ofEngine({ name, link, engine, clockAheadMs }: EngineView): Diagnosis[]
             remedy: cleanLine(link.remedy ?? ''),
           },
         ]),
-    ...clock.map((difference) => ({
-      ...{ level: 'warning' as const, about, check: 'clock-off', message: `Its clock is ${difference}.` },
-      remedy: 'Synchronise the clocks, for example with systemd-timesyncd or chrony.',
-    })),
+    ...(clockAheadMs === undefined
+      ? []
+      : [
+          {
+            ...{ level: 'warning' as const, about, check: 'clock-off' },
+            message: `Its clock is ${clockDifferenceText(clockAheadMs)} ${clockAheadMs > 0 ? 'fast' : 'slow'}.`,
+            remedy: 'Synchronise the clocks, for example with systemd-timesyncd or chrony.',
+          },
+        ]),
   ];
 }
 

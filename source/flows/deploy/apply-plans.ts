@@ -20,9 +20,10 @@ import { cleanLine } from '../../text/clean.ts';
 import { namesText } from '../../text/words.ts';
 import { namesWithoutVerdict, waitUntilHealthy } from '../components/wait-until-healthy.ts';
 import type { EngineScope } from '../engine-scope.ts';
+import { secretName } from '../secrets/secret-names.ts';
 import { secretValues } from '../secrets/secret-values.ts';
 import type { ReadyPlan } from './plan-component.ts';
-import { noCompose, type StackFacts, secretName, usable } from './stack-facts.ts';
+import { noCompose, type StackFacts, usable } from './stack-facts.ts';
 
 interface ApplyOptions {
   /** Backups taken before the change, by component: the run records them. */

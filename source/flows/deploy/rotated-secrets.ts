@@ -4,10 +4,10 @@ import type { Transaction } from '../../stack/apply/transaction.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { targetOf } from '../call-target.ts';
 import type { EngineScope } from '../engine-scope.ts';
-import { fieldOf } from '../secrets/secret-names.ts';
+import { fieldOf, secretName } from '../secrets/secret-names.ts';
 import { type HeldSecret, tryValue, writeToData } from '../secrets/secret-proof.ts';
 import { secretValues } from '../secrets/secret-values.ts';
-import { newestVersions, secretName } from './stack-facts.ts';
+import { newestVersions } from './stack-facts.ts';
 
 /** A secret that a run sets to another value, in a component that existed before. */
 export interface RotatedSecret extends HeldSecret {

@@ -13,7 +13,7 @@ import { targetOf } from '../call-target.ts';
 import type { EngineScope } from '../engine-scope.ts';
 import type { FlowInput } from '../flow.ts';
 import { optionOf } from '../flow-options.ts';
-import { keptSecret } from '../secrets/secret-values.ts';
+import { keptSecret } from '../secrets/kept-secret.ts';
 import { type Deployed, deployed } from './stack-facts.ts';
 
 /** Time until a tunnel is up and its address is known. */

@@ -8,7 +8,7 @@ import type { ContainerDetail, ContainerFacts, Engine, ImageDetail, VolumeFacts 
 import { findComposeTool } from '../../engine/find-compose.ts';
 import { Fault } from '../../faults/fault.ts';
 import { composeLabel } from '../../fleet/grouping.ts';
-import type { SecretEntry, SecretName } from '../../secrets/secrets.ts';
+import type { SecretEntry } from '../../secrets/secrets.ts';
 import { notDeployed } from '../../stack/apply/confirm-setup-task.ts';
 import { readUnfinishedRuns } from '../../stack/apply/run-journal.ts';
 import type { RunOnHost } from '../../stack/apply/transaction.ts';
@@ -25,7 +25,7 @@ import { variablesOf } from '../../stack/plan/variables.ts';
 import { type HostAnswers, once, queryHost } from '../../stack/preflight/host-facts.ts';
 import { listDeployments } from '../../stack/read-deployment.ts';
 import type { EngineScope } from '../engine-scope.ts';
-import { loginPrefix } from '../secrets/secret-names.ts';
+import { loginPrefix, secretName } from '../secrets/secret-names.ts';
 
 export interface HostState {
   scope: EngineScope;
@@ -96,10 +96,6 @@ export function usable(tool: ComposeTool): ComposeTool {
 
 export function noCompose(): Fault {
   return new Fault('refused.noCompose', 'The host has no compose command.', 'Install docker-compose or podman-compose on the host.');
-}
-
-export function secretName(engineName: string, component: string, variable: string): SecretName {
-  return `${engineName}/${component}/${variable}`;
 }
 
 export async function inspectHost(scope: EngineScope, secrets: HostState['secrets'] = once(() => secretEntries(scope))) {

@@ -6,7 +6,8 @@ import type { ComponentView } from '../../fleet/model.ts';
 import type { SecretName } from '../../secrets/secrets.ts';
 import type { Session } from '../../session/session.ts';
 import type { FlowContext } from '../flow.ts';
-import { loginPrefix, variableOf } from '../secrets/secret-names.ts';
+import { readKept } from '../secrets/kept-secret.ts';
+import { loginPrefix, secretName, variableOf } from '../secrets/secret-names.ts';
 import { credentialInputs } from './credential-inputs.ts';
 
 export type Credentials = Readonly<Record<string, string>>;
@@ -16,7 +17,7 @@ type Holder = Pick<ComponentView, 'host' | 'id'>;
 /** Returns where the value of an input is stored. A secret of the deployment is never replaced by a login, which would change the next deploy. */
 export function credentialName({ host, id }: Holder, { fields }: CatalogEntry, input: string, field: string | undefined): SecretName {
   const declared = fields.find(({ name }) => name === field);
-  return `${host}/${id}/${declared?.target === 'credential' ? variableOf(declared) : `${loginPrefix}${input}`}`;
+  return secretName(host, id, declared?.target === 'credential' ? variableOf(declared) : `${loginPrefix}${input}`);
 }
 
 /** Returns the call that gives a credential, such as a token for a password, if there is one. */
@@ -35,17 +36,14 @@ export async function storedCredentials(
   const names = credentialInputs(call);
   const found: Record<string, string> = {};
   if (names.length === 0) return found;
-  try {
-    const vault = await context.vault(session);
+  await readKept(session, context, async (vault) => {
+    const read = (variable: string) => vault.read(secretName(host, id, variable), session.signal);
     for (const name of names) {
       const declared = entry.fields.find((one) => one.name === call.inputs[name]?.field);
-      const own = await vault.read(`${host}/${id}/${loginPrefix}${name}`, session.signal);
-      const value = own ?? (declared && (await vault.read(`${host}/${id}/${variableOf(declared)}`, session.signal)));
+      const value = (await read(`${loginPrefix}${name}`)) ?? (declared && (await read(variableOf(declared))));
       if (value !== undefined) found[name] = value;
     }
-  } catch (thrown) {
-    if (session.signal.aborted || !(thrown instanceof Fault) || thrown.kind === 'interrupted') throw thrown;
-  }
+  });
   return found;
 }
 

@@ -8,7 +8,7 @@ import { namesText } from '../../text/words.ts';
 import { entryOf, targetOf } from '../call-target.ts';
 import { componentOf } from '../components/service-targets.ts';
 import type { Procedure } from '../flow.ts';
-import { loginPrefix, variableOf } from '../secrets/secret-names.ts';
+import { loginPrefix, secretName, variableOf } from '../secrets/secret-names.ts';
 import { credentialInputs } from './credential-inputs.ts';
 import { type Credentials, credentialName, givenBy, signInFor, storedCredentials } from './credentials.ts';
 import { failureOf } from './failure-of.ts';
@@ -104,7 +104,7 @@ async function proven(target: CallTarget, { signIn, proof, id }: Way, typed: Cre
 export const logOut: Procedure = async (session, input, context) => {
   const component = componentOf(input);
   const vault = await context.vault(session);
-  const prefix = `${component.host}/${component.id}/`;
+  const prefix = secretName(component.host, component.id, '');
   const held = new Set(entryOf(context, component)?.fields.flatMap((field) => (field.target === 'credential' ? [variableOf(field)] : [])));
   const isCredential = (variable: string) => variable.startsWith(loginPrefix) || held.has(variable);
   const names = (await vault.list(session.signal)).flatMap(({ name }) =>

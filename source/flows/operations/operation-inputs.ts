@@ -6,6 +6,7 @@ import type { FormField, Session } from '../../session/session.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { nameRemedy } from '../../text/nearest-name.ts';
 import { bytesText } from '../../text/quantities.ts';
+import { splitAssignment } from '../../text/words.ts';
 import type { FlowInput } from '../flow.ts';
 import { optionOf, optionsOf } from '../flow-options.ts';
 import { fileOf, refuseTypedPath } from '../named-file.ts';
@@ -24,9 +25,10 @@ export function givenInputs(input: Pick<FlowInput, 'options'>, { title, inputs }
   const values: Record<string, string> = {};
   const names = Object.keys(inputs);
   for (const word of optionsOf(input, 'set') ?? []) {
-    const equals = word.indexOf('=');
-    if (equals <= 0) throw new Fault('usage.set', '--set requires NAME=VALUE.', nameRemedy('', names, `"${title}" has no inputs.`));
-    const name = word.slice(0, equals).trim();
+    const [written, value] = splitAssignment(word);
+    const name = written.trim();
+    if (name === '' || value === undefined)
+      throw new Fault('usage.set', '--set requires NAME=VALUE.', nameRemedy('', names, `"${title}" has no inputs.`));
     const declared = Object.hasOwn(inputs, name) ? inputs[name] : undefined;
     if (!declared) {
       const message = `"${title}" has no input "${cleanLine(name)}".`;
@@ -36,7 +38,6 @@ export function givenInputs(input: Pick<FlowInput, 'options'>, { title, inputs }
       const message = `${name} is a secret, and other users of this machine can read command lines.`;
       throw new Fault('usage.secretOnCommandLine', message, `Omit ${name} to be prompted.`);
     }
-    const value = word.slice(equals + 1);
     const problem = declared.file ? undefined : checkValue(declared, value);
     if (problem !== undefined) throw new Fault('usage.set', `--set ${name}: ${problem}`, `Expected: ${declared.description}.`);
     values[name] = value;

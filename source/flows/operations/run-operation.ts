@@ -1,6 +1,6 @@
 import type { WholeCallAnswer } from '../../calls/call.ts';
 import type { CatalogEntry } from '../../catalog/catalog.ts';
-import { fillPlaceholders } from '../../catalog/placeholders.ts';
+import { fillPlaceholders, requestPath } from '../../catalog/placeholders.ts';
 import type { ComponentCall } from '../../catalog/schema.ts';
 import { Fault } from '../../faults/fault.ts';
 import type { Grant } from '../../grants/grant.ts';
@@ -111,10 +111,7 @@ async function operationMeant(session: Session, input: FlowInput, entry: Catalog
 function requestText({ http, exec, file, tcp, inputs }: ComponentCall, values: Readonly<Record<string, string>>): string {
   const fill = (text: string) =>
     cleanLine(fillPlaceholders(text, (name) => (inputs[name]?.secret ? '***' : inputs[name]?.file ? undefined : values[name])));
-  if (http) {
-    const query = Object.entries(http.query).map(([name, value]) => `${name}=${fill(value)}`);
-    return `${http.method} ${fill(http.path)}${query.length > 0 ? `?${query.join('&')}` : ''}`;
-  }
+  if (http) return `${http.method} ${requestPath(http, fill)}`;
   if (exec)
     return `exec in ${exec.service}${exec.user === undefined ? '' : ` as ${exec.user}`}: ${exec.argv.map((word) => quotedWord(fill(word))).join(' ')}`;
   if (file) return `read ${fill(file.path)} in ${file.service}`;

@@ -20,6 +20,10 @@ export function partsOf(name: string): SecretParts {
   return { engineName: parts.slice(0, -2).join('/'), component: parts.at(-2) ?? '', variable: parts.at(-1) ?? '' };
 }
 
+export function secretName(engineName: string, component: string, variable: string): SecretName {
+  return `${engineName}/${component}/${variable}`;
+}
+
 export function secretFields(entry: CatalogEntry): readonly ComponentField[] {
   return entry.fields.filter(({ secret }) => secret);
 }
@@ -120,7 +124,7 @@ export async function chooseName(
     const message = variable === '' ? `Specify a secret of ${entry.id}.` : `${entry.id} has no secret "${cleanLine(variable)}".`;
     throw new Fault('usage.secret', message, remedy);
   }
-  return `${engineName || input.engineName}/${entry.id}/${variableOf(field)}`;
+  return secretName(engineName || input.engineName, entry.id, variableOf(field));
 }
 
 async function chooseOfCatalog(session: Session, input: FlowInput, context: FlowContext): Promise<SecretName> {

@@ -1,10 +1,8 @@
 import { Fault } from '../../faults/fault.ts';
-import type { ComponentView } from '../../fleet/model.ts';
-import type { Session } from '../../session/session.ts';
 import type { Deployment } from '../../stack/model.ts';
-import { newestVersions, secretName } from '../deploy/stack-facts.ts';
+import { newestVersions } from '../deploy/stack-facts.ts';
 import type { EngineScope } from '../engine-scope.ts';
-import type { FlowContext } from '../flow.ts';
+import { secretName } from './secret-names.ts';
 
 /** All values are masked from here on. Throws `failed.secret` for a version that no longer exists. */
 export async function secretValues(scope: EngineScope, component: string, versions: Readonly<Record<string, string>>) {
@@ -28,22 +26,4 @@ export async function secretValues(scope: EngineScope, component: string, versio
 
 export async function valuesInForce(scope: EngineScope, { component, record }: Pick<Deployment, 'component' | 'record'>) {
   return secretValues(scope, component, record?.secrets ?? (await newestVersions(scope, component)));
-}
-
-/**
- * Returns the secret of the instance that was deployed from here, and of no other. Returns undefined if there is none or the keychain cannot
- * be opened: the operator may know it.
- */
-export async function keptSecret(
-  session: Session,
-  context: FlowContext,
-  { host, id }: Pick<ComponentView, 'host' | 'id'>,
-  variable: string,
-): Promise<string | undefined> {
-  try {
-    return await (await context.vault(session)).read(secretName(host, id, variable), session.signal);
-  } catch (thrown) {
-    if (session.signal.aborted || !(thrown instanceof Fault) || thrown.kind === 'interrupted') throw thrown;
-    return undefined;
-  }
 }

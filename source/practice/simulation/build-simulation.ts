@@ -9,10 +9,10 @@ import type { Machine } from '../engine/machine.ts';
 import type { Program } from '../engine/program.ts';
 import type { DeployedComponent, ImagePin, PracticeProduct } from '../practice.ts';
 import { days, type PracticeComponent, type PracticeService } from './component.ts';
-import { dnsFilter, fileSync, llmProxy, mediaServer, modelRuntime, reverseProxy, rssReader } from './components/applications.ts';
+import { applications, reverseProxy } from './components/applications.ts';
 import { notDeployed } from './components/not-deployed.ts';
 import { productComponents } from './components/products.ts';
-import { idpEnterprise, ldapDirectory, passwordVault, ssoPortal, vulnerabilityScanner } from './components/security.ts';
+import { securityComponents } from './components/security.ts';
 import { SimulatedProgram } from './simulated-program.ts';
 
 export interface SimulatedService {
@@ -28,17 +28,8 @@ type Products = Readonly<Record<string, PracticeProduct>>;
 
 const everyComponent: readonly PracticeComponent[] = [
   reverseProxy,
-  passwordVault,
-  ssoPortal,
-  ldapDirectory,
-  idpEnterprise,
-  vulnerabilityScanner,
-  mediaServer,
-  rssReader,
-  fileSync,
-  modelRuntime,
-  llmProxy,
-  dnsFilter,
+  ...securityComponents,
+  ...applications,
   ...productComponents,
   ...notDeployed,
 ];

@@ -12,7 +12,6 @@ import { inspectCertificates, type OverlayCertificate, verifyCertificate } from 
 export const soonMs = 30 * 86_400_000;
 
 export function bookOf({ dataFolder }: FlowContext, engineName: string): OverlayBook {
-  if (dataFolder === undefined) throw new Error('no data folder is configured');
   return new OverlayBook(dataFolder, engineName);
 }
 

@@ -4,7 +4,7 @@ import { apiComponentOf } from '../../flows/api-component.ts';
 import type { FlowContext, FlowInput, Procedure } from '../../flows/flow.ts';
 import { optionOf, wordsUpTo } from '../../flows/flow-options.ts';
 import { type Columns, showList } from '../../flows/list-table.ts';
-import { keptSecret } from '../../flows/secrets/secret-values.ts';
+import { keptSecret } from '../../flows/secrets/kept-secret.ts';
 import type { Session } from '../../session/session.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { agoText, bytesText, countText } from '../../text/quantities.ts';

@@ -11,7 +11,7 @@ import { wordsUpTo } from '../../flows/flow-options.ts';
 import { type Columns, showList } from '../../flows/list-table.ts';
 import { unlessCancelled } from '../../flows/prompt-cancelled.ts';
 import { qrCode } from '../../flows/qr-code.ts';
-import { keptSecret } from '../../flows/secrets/secret-values.ts';
+import { keptSecret } from '../../flows/secrets/kept-secret.ts';
 import type { Session } from '../../session/session.ts';
 import { agoText, bytesText, countText } from '../../text/quantities.ts';
 import { type TunnelClient, TunnelUi } from './client/tunnel-ui.ts';

@@ -11,7 +11,6 @@ import { TriageBook } from './client/triage-book.ts';
 import { type Band, bands } from './client/vulnerability.ts';
 
 export function triageBookOf(context: FlowContext): TriageBook {
-  if (context.dataFolder === undefined) throw new Error('no data folder is configured');
   return new TriageBook(join(context.dataFolder, 'vulnerabilities'));
 }
 

@@ -4,6 +4,7 @@ import { portVariable } from '../../catalog/port-mapping.ts';
 import type { ContainerDetail } from '../../engine/engine.ts';
 import { Fault } from '../../faults/fault.ts';
 import { nameRemedy } from '../../text/nearest-name.ts';
+import { splitAssignment } from '../../text/words.ts';
 import type { ComponentSource } from '../component-source.ts';
 import type { Answers, SecretAnswer, Values } from '../model.ts';
 import {
@@ -76,10 +77,10 @@ export function parseSet(words: readonly string[], entry: CatalogEntry, source: 
   const variables = variablesOf(entry, source);
   const values: Record<string, string> = {};
   for (const word of words) {
-    const equals = word.indexOf('=');
-    if (equals <= 0) throw usage('--set requires NAME=VALUE.', `${example(variables)} sets one value; repeat --set for another.`);
-    const written = word.slice(0, equals).trim();
-    const value = word.slice(equals + 1);
+    const [assigned, value] = splitAssignment(word);
+    const written = assigned.trim();
+    if (written === '' || value === undefined)
+      throw usage('--set requires NAME=VALUE.', `${example(variables)} sets one value; repeat --set for another.`);
     const put = (name: string, text: string, problem: string | undefined, remedy: string) => {
       if (problem !== undefined) throw usage(`--set ${name}: ${problem}`, remedy, name);
       values[name] = text;

@@ -1,10 +1,12 @@
 import type { AppOptions, QuarterdeckApp } from '../../../source/app/app.ts';
 import { flows as productFlows } from '../../../source/app/flow-registry.ts';
+import { HostQuestions } from '../../../source/app/host-questions.ts';
 import type { UnfinishedChange } from '../../../source/app/unfinished-changes.ts';
 import { defaultSettings } from '../../../source/config/settings.ts';
 import type { Engine } from '../../../source/engine/engine.ts';
 import type { FleetSnapshot, StatsHistory } from '../../../source/fleet/model.ts';
 import type { Flow, FlowInput } from '../../../source/flows/flow.ts';
+import { Tunnels } from '../../../source/hosts/tunnel.ts';
 import type { LogEntry } from '../../../source/logs/store.ts';
 import type { Operator } from '../../../source/session/session.ts';
 import { createFakeLogs, type FakeLogs } from './fake-logs.ts';
@@ -109,8 +111,12 @@ export function createFakeApp(
       vault: async () => noHost(),
       backupKeys: async () => noHost(),
       stackFolderOf: async () => noHost(),
+      dataFolder: '/nowhere',
     },
     flows,
+    questions: new HostQuestions(),
+    tunnels: new Tunnels(),
+    followHosts: async () => {},
     async run(chosen, input, operator, signal) {
       started.push({ flow: chosen.id, input });
       const body = options.flows?.[chosen.id];

@@ -106,7 +106,6 @@ export async function openHarness(options: HarnessOptions = {}): Promise<Harness
     theme: options.theme ?? plainTheme,
     terminalLoans,
     keys: options.keys,
-    practice: options.practice,
     now: options.now ?? (() => sampleNowMs),
     start: options.start,
     filterHistory: options.filterHistory,

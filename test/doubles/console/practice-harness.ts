@@ -10,7 +10,6 @@ export function openOnPractice(
   return openHarness({
     size,
     app: fixture.app as unknown as FakeApp,
-    practice: true,
     ...(component !== undefined && { start: { selected: fixture.component(component)?.key ?? '' } }),
     now: Date.now,
     ...(patienceMs !== undefined && { patienceMs }),

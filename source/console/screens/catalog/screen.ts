@@ -10,7 +10,17 @@ import { cut } from '../../../text/width.ts';
 import { engineFor, flowOf } from '../../offers.ts';
 import { toggled } from '../../panes.ts';
 import { rememberedFor } from '../../remembered.ts';
-import { createList, type Drawn, drawList, type ListScreen, scrolledText, scrolledTo, spokenRows, type View } from '../../screen.ts';
+import {
+  createList,
+  type Drawn,
+  drawList,
+  type ListScreen,
+  onChosen,
+  scrolledText,
+  scrolledTo,
+  spokenRows,
+  type View,
+} from '../../screen.ts';
 import { type Column, listRow, type RowSpace, tableHeading, tableRow } from '../../widgets/table-rows.ts';
 
 const keys = [
@@ -90,11 +100,7 @@ export const catalog: ListScreen<'catalog', (typeof keys)[number]['id'], Catalog
       else commands.say('warning', 'This session is read-only, so components cannot be deployed.');
     }
 
-    function about(then: (entry: CatalogEntry) => void): void {
-      const entry = list.chosen();
-      if (entry) then(entry);
-      else commands.say('off', 'No row is selected.');
-    }
+    const about = onChosen(list, commands);
 
     function close(): boolean {
       if (look().reading === undefined) return false;
@@ -140,10 +146,10 @@ export const catalog: ListScreen<'catalog', (typeof keys)[number]['id'], Catalog
       back: close,
       actions: {
         catalog: () => store.update((state) => toggled(state, 'catalog')),
-        'read-entry': () => about(({ id }) => change({ selected: id, reading: look().reading ?? 0 })),
+        'read-entry': about(({ id }) => change({ selected: id, reading: look().reading ?? 0 })),
         'close-entry': () => void close(),
-        'deploy-entry': () => about(deploy),
-        'copy-entry': () => about(({ id }) => commands.copyShown(id)),
+        'deploy-entry': about(deploy),
+        'copy-entry': about(({ id }) => commands.copyShown(id)),
       },
     };
   },
@@ -151,29 +157,23 @@ export const catalog: ListScreen<'catalog', (typeof keys)[number]['id'], Catalog
 
 const catalogRows = rememberedFor((entries: readonly CatalogEntry[], filter: string) => searchCatalog(entries, filter));
 
-function columnsFor(width: number): Column[] {
+function columnsFor(width: number): Column<CatalogEntry>[] {
   const room = width - 2 - 2 * 2;
   const product = Math.min(26, Math.max(14, Math.floor(room * 0.24)));
   const name = Math.min(30, Math.max(16, Math.floor(room * 0.28)));
   const group = width >= 120 ? 16 : 0;
   return [
-    { id: 'kind', title: 'Description', columns: room - product - name - (group === 0 ? 0 : group + 2) },
-    { id: 'product', title: 'Product', columns: product },
-    { id: 'name', title: 'Component', columns: name },
-    { id: 'group', title: 'Group', columns: group },
+    { title: 'Description', columns: room - product - name - (group === 0 ? 0 : group + 2), cell: ({ kind }: CatalogEntry) => kind },
+    { title: 'Product', columns: product, cell: (entry: CatalogEntry) => entry.product.name },
+    { title: 'Component', columns: name, cell: ({ id, own }: CatalogEntry) => `${id}${own ? ' *' : ''}` },
+    { title: 'Group', columns: group, cell: (entry: CatalogEntry) => groupTitles[entry.group] },
   ].filter(({ columns }) => columns > 0);
 }
 
 /** `deployed`: the state on a connected host. Undefined when it is deployed on none. */
 function catalogLine(entry: CatalogEntry, isSelected: boolean, deployed: Severity | undefined, space: RowSpace): string {
   const { theme, width } = space;
-  const cells = {
-    kind: cleanLine(entry.kind),
-    product: cleanLine(entry.product.name),
-    name: cleanLine(`${entry.id}${entry.own ? ' *' : ''}`),
-    group: cleanLine(groupTitles[entry.group]),
-  };
-  const text = tableRow<string>(columnsFor(width), cells, theme);
+  const text = tableRow(columnsFor(width), entry, theme);
   const shown = entry.deploy === 'compose' ? text : theme.paint('faint', text);
   return listRow(shown, isSelected, space, deployed && theme.paint(deployed, theme.glyphs.severity[deployed]));
 }

@@ -10,6 +10,7 @@ import { toggled } from '../../panes.ts';
 import { type Screen, scrolledText, scrolledTo } from '../../screen.ts';
 import { cutStyled, paragraph } from '../../styled-text.ts';
 import type { Theme } from '../../theme.ts';
+import type { RowSpace } from '../../widgets/table-rows.ts';
 
 /** Shows how a release reaches the library, stage by stage (R55). */
 export const chain: Screen<'chain', 'chain', { top: number }> = {
@@ -37,10 +38,6 @@ export const chain: Screen<'chain', 'chain', { top: number }> = {
         return { title: chainTitle(watch.view()), ...scrolledText(theme, lines, state.chain.top, Math.max(1, height - 2)) };
       },
       speak: () => ({ lines: chainSentences(watch.view()) }),
-      footer: ({ of }) => ({
-        items: [of('down', 'down'), of('up', 'up'), of('page-down', 'page')],
-        always: [of('palette'), of('back', 'back')],
-      }),
       actions: { chain: () => store.update((state) => ({ ...toggled(state, 'chain'), chain: { top: 0 } })) },
       move: (amount, page) => store.update(({ chain: { top } }) => ({ chain: { top: scrolledTo(top, page, amount) } })),
     };
@@ -61,7 +58,7 @@ function chainTitle(chain: MediaChain | undefined): string {
   return `Media chain: ${chain.whole ? 'complete' : chain.findings.some(({ level }) => level === 'error') ? 'broken' : 'warnings'}`;
 }
 
-function chainLines(chain: MediaChain | undefined, { theme, width }: { theme: Theme; width: number }): string[] {
+function chainLines(chain: MediaChain | undefined, { theme, width }: RowSpace): string[] {
   if (!chain) return [` ${theme.paint('faint', 'Checking ...')}`];
   const { glyphs } = theme;
   const all = chain.stages.flatMap(({ members }) => members);
@@ -69,7 +66,13 @@ function chainLines(chain: MediaChain | undefined, { theme, width }: { theme: Th
   const nameOf = ({ id, host }: ChainMember) => cleanLine(several ? `${id} on ${host}` : id);
   const widest = (texts: readonly string[], most: number) => Math.min(most, Math.max(0, ...texts.map(textWidth)));
   const labels = all.map(({ state }) => cleanLine(state.label));
-  const columns = [widest(all.map(nameOf), 32), widest(labels, 20)] as const;
+  const [names, words] = [widest(all.map(nameOf), 32), widest(labels, 20)];
+  const memberLine = (member: ChainMember) => {
+    const { severity, label } = member.state;
+    const about = cleanLine(member.aside ? `${member.does} (optional for this stage)` : member.does);
+    const name = `${theme.paint(severity, glyphs.severity[severity])} ${pad(nameOf(member), names, 'left', glyphs.ellipsis)}`;
+    return `     ${name}  ${theme.paint(severity, pad(cleanLine(label), words, 'left', glyphs.ellipsis))}  ${theme.paint('faint', about)}`;
+  };
   const lines = chain.stages.flatMap((stage, at) => {
     const before = chain.findings.filter(({ to }) => to === stage.stage);
     const own = chain.findings.filter(({ from, to }) => from === stage.stage && to === undefined);
@@ -78,23 +81,11 @@ function chainLines(chain: MediaChain | undefined, { theme, width }: { theme: Th
       ...(at > 0 ? [''] : []),
       ...before.flatMap((finding) => findingLines(finding, theme, width, 1)),
       ` ${mark} ${theme.paint('heading', `${at + 1} ${stage.title}`)}${stage.state === 'missing' ? theme.paint('error', '  missing') : ''}`,
-      ...stage.members.map((member) => memberLine(member, nameOf(member), columns, theme)),
+      ...stage.members.map(memberLine),
       ...own.flatMap((finding) => findingLines(finding, theme, width, 5)),
     ];
   });
   return lines.map((line) => cutStyled(line, width, glyphs.ellipsis));
-}
-
-function memberLine(
-  { state: { severity, label }, does, aside }: ChainMember,
-  name: string,
-  [names, words]: readonly [number, number],
-  theme: Theme,
-): string {
-  const { glyphs } = theme;
-  const about = cleanLine(aside ? `${does} (optional for this stage)` : does);
-  const cells = [theme.paint(severity, glyphs.severity[severity]), pad(name, names, 'left', glyphs.ellipsis)];
-  return `     ${cells.join(' ')}  ${theme.paint(severity, pad(cleanLine(label), words, 'left', glyphs.ellipsis))}  ${theme.paint('faint', about)}`;
 }
 
 function findingLines({ level, message, remedy }: ChainFinding, theme: Theme, width: number, indent: number): string[] {

@@ -17,9 +17,9 @@ export const code: Screen<'code'> = {
   open(parts) {
     const { store, keymap, commands } = parts;
     return {
-      draw({ theme, state, width: columns, height: rows, nowMs }) {
-        const run = runIn(state);
-        return { title: '', rows: run ? codeScreen(run, theme, keymap, { columns, rows, nowMs }) : [] };
+      draw(view) {
+        const run = runIn(view.state);
+        return { title: '', rows: run ? codeScreen(run, keymap, view) : [] };
       },
       press(press) {
         const run = runIn(store.get());

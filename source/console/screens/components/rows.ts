@@ -97,13 +97,11 @@ export function selectedIn(rows: readonly ComponentRow[], key: string | undefine
   return components.find((component) => component.key === key) ?? components[Math.min(row, components.length - 1)];
 }
 
-/** The id, with a distinguishing part where two are equal. `besideHost`: the host is shown anyway, and not repeated. */
-export function namesOf(components: readonly ComponentView[], { besideHost = false } = {}): ReadonlyMap<string, string> {
-  return besideHost ? namesBesideHost(components) : names(components);
-}
+/** The id, with a distinguishing part where two are equal. */
+export const namesOf = rememberedFor((components: readonly ComponentView[]) => namesAmong(components, false));
 
-const names = rememberedFor((components: readonly ComponentView[]) => namesAmong(components, false));
-const namesBesideHost = rememberedFor((components: readonly ComponentView[]) => namesAmong(components, true));
+/** Where the host is shown anyway, it is not repeated. */
+export const namesBesideHost = rememberedFor((components: readonly ComponentView[]) => namesAmong(components, true));
 
 function namesAmong(components: readonly ComponentView[], besideHost: boolean): ReadonlyMap<string, string> {
   const sameId = Map.groupBy(components, ({ host, id }) => (besideHost ? `${host}/${id}` : id));

@@ -11,7 +11,7 @@ import { useStats } from '../../hooks/use-stores.ts';
 import { createList, listWindow, type Screen, type View } from '../../screen.ts';
 import { padStyled, paragraph, styledWidth } from '../../styled-text.ts';
 import type { Role, Theme } from '../../theme.ts';
-import { type ComponentRow, componentsOf, namesOf, rowsFor } from './rows.ts';
+import { type ComponentRow, componentsOf, namesBesideHost, namesOf, rowsFor } from './rows.ts';
 
 const keys = [
   { id: 'open', keys: ['enter', 'right'], title: 'Go to the details', label: 'details' },
@@ -67,7 +67,7 @@ export const components: Screen<'components', (typeof keys)[number]['id']> = {
         const { filters, marked } = state;
         const { rows, index, top, visible, page, columns } = windowOf(view);
         const width = view.width - 2;
-        const names = namesOf(snapshot.components, { besideHost: snapshot.engines.length > 1 });
+        const names = (snapshot.engines.length > 1 ? namesBesideHost : namesOf)(snapshot.components);
         const stats = (key: string) => app.fleet.stats(key);
         const context = { theme, width, columns, nowMs, focused, stats, names, marked };
         const lineOf = (row: ComponentRow) =>

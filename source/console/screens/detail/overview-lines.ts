@@ -3,6 +3,7 @@ import { backupText, isBackupDue } from '../../../fleet/setup-tasks.ts';
 import { cleanLine } from '../../../text/clean.ts';
 import { agoText, bytesText, countText, durationText } from '../../../text/quantities.ts';
 import { cut, pad } from '../../../text/width.ts';
+import { offeredFinding } from '../../offers.ts';
 import type { View } from '../../screen.ts';
 import { cutStyled, paragraph } from '../../styled-text.ts';
 import type { Role } from '../../theme.ts';
@@ -31,7 +32,6 @@ function sinceText(state: string, ms: number): string {
   return over || ago === 'just now' ? `${state} ${ago}` : `${state} for ${ago.replace(' ago', '')}`;
 }
 
-/** Returns an overview of a component, in lines of at most `width`. */
 // biome-ignore lint/complexity/noExcessiveCognitiveComplexity: one section after another, most of which may be missing
 export function overviewLines(options: OverviewOptions): string[] {
   const { theme, width, component, stats, nowMs, remote, home } = options;
@@ -69,7 +69,7 @@ export function overviewLines(options: OverviewOptions): string[] {
 
   if (component.findings.length > 0) {
     lines.push('', ` ${theme.paint('heading', 'Findings')}`);
-    const offered = component.findings.find(({ operation }) => operation !== undefined);
+    const offered = offeredFinding(component);
     for (const finding of component.findings) lines.push(...findingLines(finding, finding === offered, options));
   }
 

@@ -3,7 +3,7 @@ import { cleanLine } from '../../../text/clean.ts';
 import { countText } from '../../../text/quantities.ts';
 import { filterText } from '../../filter-text.ts';
 import { useStats } from '../../hooks/use-stores.ts';
-import { flowOf } from '../../offers.ts';
+import { entryOf, flowOf, offeredFinding } from '../../offers.ts';
 import { detailTabs } from '../../panes.ts';
 import { noPage, type Screen, scrolledTo, type View } from '../../screen.ts';
 import { inLogs, selectedComponent, serviceShown } from '../../selection.ts';
@@ -93,7 +93,7 @@ export const detail: Screen<'detail', (typeof keys)[number]['id']> = {
       const filter = state.filters[targetOf(state)];
       const say = (text: string) => contentOf(paragraph(theme, 'faint', text, width - 2, ' '));
       if (!component) return say('No component is selected.');
-      const entry = component.known ? app.catalog.get(component.entry ?? component.id) : undefined;
+      const entry = entryOf(app, component);
       const inspection = inspections.view(component, wantsInspect(view) ? serviceOf(view) : undefined);
       const found = inspection.state === 'here' ? inspection.detail : undefined;
       if (tab === 'overview') return contentOf(overviewLines({ ...overviewOf(view, component), stats: app.fleet.stats(component.key) }));
@@ -196,7 +196,7 @@ export const detail: Screen<'detail', (typeof keys)[number]['id']> = {
         'run-operation': () => {
           const flow = flowOf(app, 'op');
           const component = selectedComponent(app, store.get());
-          const found = component?.findings.find(({ operation }) => operation !== undefined)?.operation;
+          const found = component && offeredFinding(component)?.operation;
           const { tab } = store.get();
           if (flow && tab === 'operations') commands.startFlow(flow);
           else if (flow && tab === 'overview' && found !== undefined) commands.startFlow(flow, component, [found]);

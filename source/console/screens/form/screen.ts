@@ -150,10 +150,14 @@ function helpText(dialog: FormDialog, field: FormField, labelWidth: number): str
   return [whole, detail === 'default' ? 'Default.' : detail, field.help].filter((text) => text !== undefined).join(' ');
 }
 
-type AboutRoom = { width: number; height: number; labelWidth: number };
+interface AboutSpace extends Pick<Room, 'width' | 'height'> {
+  theme: Theme;
+  labelWidth: number;
+  problems: Readonly<Record<string, string>>;
+}
 
 /** Enough for the longest help of this form, so that nothing is cut and nothing jumps, and half of the screen at most. */
-function aboutHeight(dialog: FormDialog, problems: Readonly<Record<string, string>>, { width, height, labelWidth }: AboutRoom): number {
+function aboutHeight(dialog: FormDialog, { width, height, labelWidth, problems }: AboutSpace): number {
   const rowsOf = (text: string) => (text === '' ? 0 : wrap(cleanLine(text), width).length);
   const needed = dialog.form.fields.map((field) => {
     const problem = problems[field.id];
@@ -163,12 +167,7 @@ function aboutHeight(dialog: FormDialog, problems: Readonly<Record<string, strin
   return Math.max(least, Math.min(Math.floor(height / 2), Math.max(0, ...needed)));
 }
 
-function aboutLines(
-  dialog: FormDialog,
-  problems: Readonly<Record<string, string>>,
-  theme: Theme,
-  { width, height, labelWidth }: AboutRoom,
-): string[] {
+function aboutLines(dialog: FormDialog, { theme, width, height, labelWidth, problems }: AboutSpace): string[] {
   const field = fieldAt(dialog);
   const lines: string[] = [];
   if (dialog.leaving) {
@@ -214,14 +213,15 @@ function formScreen(dialog: FormDialog, theme: Theme, keymap: Keymap, { width, h
   if (fieldAt(dialog) === undefined) selected = lines.length;
   lines.push(continueLine(dialog, theme, keymap));
 
-  const aboutRows = aboutHeight(dialog, problems, { width: inner, height, labelWidth });
+  const space = { theme, width: inner, labelWidth, problems };
+  const aboutRows = aboutHeight(dialog, { ...space, height });
   const listHeight = Math.max(1, height - aboutRows - 1);
   // The heading of the first field stays visible with it.
   const { top, visible } = listWindow(lines, { previous: previousTop, selected: dialog.at === 0 ? 0 : selected, height: listHeight });
   const more = fieldAt(dialog) ? ` ${dialog.at + 1} of ${dialog.form.fields.length} ` : '';
   const { across } = theme.frame(false);
   const rule = theme.paint('border', across.repeat(Math.max(0, inner - more.length))) + theme.paint('faint', more);
-  const about = aboutLines(dialog, problems, theme, { width: inner, height: aboutRows, labelWidth });
+  const about = aboutLines(dialog, { ...space, height: aboutRows });
   const rows = [...filled(visible, listHeight), rule, ...about];
   return { rows: rows.map((row) => ` ${padStyled(row, inner, theme.glyphs.ellipsis)} `), top, page: Math.max(1, listHeight - 2) };
 }

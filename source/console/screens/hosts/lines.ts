@@ -20,7 +20,7 @@ export function hostItems(snapshot: FleetSnapshot, tunnels: readonly Tunnel[]): 
 
 export function remoteOf(app: QuarterdeckApp, component: ComponentView): { machine: string; tunnel: string | undefined } | undefined {
   const engineView = app.fleet.snapshot().engines.find(({ name }) => name === component.host);
-  return engineView?.hostKind === 'ssh' ? { machine: engineView.machine, tunnel: app.tunnels?.find(component.key)?.url } : undefined;
+  return engineView?.hostKind === 'ssh' ? { machine: engineView.machine, tunnel: app.tunnels.find(component.key)?.url } : undefined;
 }
 
 /** Returns the home on the host of a practice stack, whose long path has no meaning and is shown as `~`. */

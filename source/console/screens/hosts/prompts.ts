@@ -10,7 +10,6 @@ import { hosts } from './screen.ts';
 /** As a dialog when the operator waits for the connection, otherwise as a line until it is opened. */
 export function createHostPrompts(app: QuarterdeckApp, store: InterfaceStore, runs: FlowRuns) {
   const { questions } = app;
-  if (!questions) return { open: () => false, touched: () => {}, close: () => {} };
   let untouched = true;
   /** The host whose prompt was just answered, with no key since: ssh may prompt again after a wrong password, or require a code next. */
   let following: string | undefined;
@@ -26,7 +25,6 @@ export function createHostPrompts(app: QuarterdeckApp, store: InterfaceStore, ru
   }
 
   function look(): void {
-    if (!questions) return;
     const { first } = questions;
     if (shown?.signal.aborted) shown = undefined;
     const asking = first && { host: first.host, kind: first.kind, lines: first.lines };
@@ -35,7 +33,7 @@ export function createHostPrompts(app: QuarterdeckApp, store: InterfaceStore, ru
   }
 
   function open(): boolean {
-    const first = questions?.first;
+    const { first } = questions;
     if (!first || first.kind === 'touch' || shown) return false;
     shown = first;
     store.update(() => ({ asking: undefined }));
@@ -57,7 +55,7 @@ export function createHostPrompts(app: QuarterdeckApp, store: InterfaceStore, ru
 
   const stop = questions.subscribe(look);
   look();
-  void app.followHosts?.();
+  void app.followHosts();
   return {
     open,
     /** Records that a key was pressed: from now on a dialog would interrupt the operator. */

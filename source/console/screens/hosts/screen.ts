@@ -3,7 +3,7 @@ import { cleanLine } from '../../../text/clean.ts';
 import { useReported } from '../../hooks/use-stores.ts';
 import { flowOf } from '../../offers.ts';
 import { toggled } from '../../panes.ts';
-import { listWindow, movedTo, type Screen } from '../../screen.ts';
+import { createList, listWindow, type Screen } from '../../screen.ts';
 import { hostFilter, withHost } from '../components/rows.ts';
 import { engineFactsOf, type HostItem, hostItems, hostsLines, remoteOf } from './lines.ts';
 
@@ -23,16 +23,22 @@ export const hosts: Screen<'hosts', (typeof keys)[number]['id'], { cursor: numbe
   kind: 'body',
   open({ app, store, commands }) {
     const { tunnels } = app;
-    const subscribe = tunnels && ((listener: () => void) => tunnels.subscribe(listener));
+    const subscribe = (listener: () => void) => tunnels.subscribe(listener);
     let known: readonly Tunnel[] = [];
     // The operator wants the URL of a tunnel that was just opened.
-    tunnels?.subscribe(() => {
+    tunnels.subscribe(() => {
       const opened = tunnels.all.find((tunnel) => !known.includes(tunnel));
       known = tunnels.all;
       if (opened) commands.copy(opened.url);
     });
-    const items = () => hostItems(app.fleet.snapshot(), tunnels?.all ?? []);
-    const chosen = (): HostItem | undefined => items()[Math.min(store.get().hosts.cursor, items().length - 1)];
+    const items = () => hostItems(app.fleet.snapshot(), tunnels.all);
+    // A host or tunnel that disappears leaves the cursor in its position.
+    const { at, chosen, move } = createList(
+      items,
+      () => '',
+      () => store.get().hosts,
+      ({ cursor }) => store.update(() => ({ hosts: { cursor } })),
+    );
 
     /** Shows the components and ports of this host only; with an empty name, of all hosts. */
     function showHost(name: string): void {
@@ -57,7 +63,7 @@ export const hosts: Screen<'hosts', (typeof keys)[number]['id'], { cursor: numbe
       const flow = flowOf(app, 'tunnel');
       if (!component) commands.say('warning', reason);
       else if (flow && remoteOf(app, component)) {
-        const open = tunnels?.find(component.key);
+        const open = tunnels.find(component.key);
         if (open) commands.copyShown(open.url);
         else commands.startFlow(flow, component);
       } else if (!component.url) commands.say('warning', `${component.id} has no published web UI.`);
@@ -71,21 +77,19 @@ export const hosts: Screen<'hosts', (typeof keys)[number]['id'], { cursor: numbe
 
     return {
       useChanges: () => useReported(subscribe, 'fact'),
-      draw({ theme, state, snapshot, nowMs, width, height, previousTop }) {
+      draw({ theme, snapshot, nowMs, width, height, previousTop }) {
         const all = items();
         const shownRows = height - 2;
-        const { lines, at } = hostsLines(all, Math.min(state.hosts.cursor, all.length - 1), {
-          ...{ theme, width: width - 2, nowMs, components: snapshot.components, destinations: app.settings.hosts },
-        });
-        const { top, visible } = listWindow(lines, { previous: previousTop, selected: at, height: shownRows });
+        const context = { theme, width: width - 2, nowMs, components: snapshot.components, destinations: app.settings.hosts };
+        const { lines, at: selected } = hostsLines(all, at(all), context);
+        const { top, visible } = listWindow(lines, { previous: previousTop, selected, height: shownRows });
         return { title: 'Hosts', rows: visible, top, page: { height: shownRows, total: all.length } };
       },
-      speak({ state, nowMs }) {
-        const all = items();
-        const at = Math.min(state.hosts.cursor, all.length - 1);
+      speak({ nowMs }) {
+        const { length } = items();
         return {
-          lines: [`Hosts and tunnels. ${at + 1} of ${all.length}.`, ...sentences(all[at], nowMs)],
-          page: { height: all.length, total: all.length },
+          lines: [`Hosts and tunnels. ${at() + 1} of ${length}.`, ...sentences(chosen(), nowMs)],
+          page: { height: length, total: length },
         };
       },
       footer({ of }) {
@@ -100,10 +104,7 @@ export const hosts: Screen<'hosts', (typeof keys)[number]['id'], { cursor: numbe
         const component = commands.selected();
         return { ...(component && { component }), ...(item?.kind === 'engine' && { host: item.view.name }) };
       },
-      move(amount) {
-        const { length } = items();
-        store.update(({ hosts: { cursor } }) => ({ hosts: { cursor: movedTo(Math.min(cursor, length - 1), length, amount) } }));
-      },
+      move,
       actions: {
         hosts: () => store.update((state) => toggled(state, 'hosts')),
         address: copyAddress,

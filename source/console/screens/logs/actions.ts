@@ -288,7 +288,6 @@ export function createLogActions({ app, store, keymap, filterHistory, logs: view
     },
     move,
     typed,
-    /** Returns whether the typed filter is valid. */
     acceptable: () => viewer.problem() === undefined,
     /** Jumps to a time. Returns the error of an invalid one. */
     jump(text: string) {

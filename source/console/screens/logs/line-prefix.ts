@@ -6,8 +6,7 @@ import type { LogTimes } from './state.ts';
 const two = (value: number) => String(value).padStart(2, '0');
 
 export function clockText(timeMs: number): string {
-  const time = new Date(timeMs);
-  return `${two(time.getHours())}:${two(time.getMinutes())}:${two(time.getSeconds())}`;
+  return new Date(timeMs).toTimeString().slice(0, 8);
 }
 
 export const dateColumns = 6;

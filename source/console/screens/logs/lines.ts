@@ -209,7 +209,6 @@ function edgeRow({ theme, width, viewer, logs, keymap }: LogLinesOptions, edge: 
   return ` ${theme.paint(edge.state === 'failed' ? 'error' : edge.state === 'loading' ? 'busy' : 'faint', line)} `;
 }
 
-/** Returns whether only lines that match are shown. */
 function isFiltered({ viewer, logs }: Pick<LogLinesOptions, 'viewer' | 'logs'>): boolean {
   return viewer.filter() !== undefined && logs.hides && !viewer.inContext();
 }

@@ -46,16 +46,11 @@ export async function locate(source: LogSource, reading: LogReading, entry: LogE
   return reading.around(entry, signal);
 }
 
-interface Search {
-  source: LogSource;
-  direction: 'back' | 'forth';
-  signal: AbortSignal;
-}
+type Direction = 'back' | 'forth';
+type Search = { reading: LogReading; direction: Direction; searched: number };
 
-export async function reach(
-  { source, direction, signal }: Search,
-  { reading, found, searched }: { reading: LogReading; found: LogEntry; searched: number },
-): Promise<number | undefined> {
+/** Shows a line that a search of so many lines found. */
+export async function reach(source: LogSource, found: LogEntry, { reading, direction, searched }: Search, signal: AbortSignal) {
   const mark = markOf(found);
   if (searched < nearLines) {
     for (let lines = 0; lines < 2 * nearLines && reading.edges()[direction].state === 'more'; lines += pageLines) {
@@ -78,7 +73,7 @@ const batchLines = 1;
 /** Searches beyond the loaded lines with a filtered reading of its own, so that not every line in between has to be kept. */
 export function searchBeyond(
   source: LogSource,
-  direction: 'back' | 'forth',
+  direction: Direction,
   entries: Entries<LogEntry>,
   passes: (entry: LogEntry) => boolean,
   notify: () => void,

@@ -245,7 +245,7 @@ export function createLogViewer(logs: Logs) {
       if (answer === 'failed') return answer;
       if (!answer.found) return undefined;
       const { found, searched } = answer;
-      return request('finding the line', (signal) => reach({ source, direction, signal }, { reading: target, found, searched }));
+      return request('finding the line', (signal) => reach(source, found, { reading: target, direction, searched }, signal));
     },
     /** The filter is changing: the screen still shows the previous lines. */
     isChanging: () => changing > 0,

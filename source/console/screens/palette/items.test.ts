@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { createFakeApp } from '../../../../test/doubles/console/fake-app.ts';
 import { sampleSnapshot } from '../../../../test/doubles/console/sample-fleet.ts';
+import type { ComponentView } from '../../../fleet/model.ts';
 import { createKeymap } from '../../keymap.ts';
 import { paletteItems } from './items.ts';
 
@@ -50,6 +51,19 @@ test.each([
   const [component] = components;
   const [best] = paletteItems({ app, keymap, component, query });
   expect(best?.title).toMatch(new RegExp(`^${title}`));
+});
+
+test('running an operation is offered only for components that declare one', () => {
+  const base = sampleSnapshot();
+  const app = createFakeApp({ snapshot: base });
+  const titles = (component: ComponentView | undefined, query: string) =>
+    paletteItems({ app, keymap, component, query }).map(({ title }) => title);
+  const declares = (declared: boolean) =>
+    base.components.find(({ known, id }) => known && app.catalog.get(id)?.operations.some(({ call }) => call) === declared);
+  const [rich, bare] = [declares(true), declares(false)];
+  expect(titles(rich, '')).toContain(`Run an operation: ${rich?.id}`);
+  expect(titles(bare, '')).not.toContain(`Run an operation: ${bare?.id}`);
+  expect(titles(rich, `run an operation ${bare?.id}`)).not.toContain(`Run an operation: ${bare?.id}`);
 });
 
 test('what is asked for by its name and cannot be done now stands there and says so', () => {

@@ -2,11 +2,11 @@ import fuzzysort from 'fuzzysort';
 import type { QuarterdeckApp } from '../../../app/app.ts';
 import type { ComponentView, EngineView, FleetSnapshot } from '../../../fleet/model.ts';
 import type { Flow } from '../../../flows/flow.ts';
-import { readOnlyProblem } from '../../../flows/operations/credential-inputs.ts';
+import { listedOperations, readOnlyProblem } from '../../../flows/operations/credential-inputs.ts';
 import type { Commands } from '../../commands.ts';
 import { keyText } from '../../key-press.ts';
 import type { CommandId, KeyBinding, Keymap } from '../../keymap.ts';
-import { engineFor, isOffered, isOurs, onHost, onlyOneWithApi } from '../../offers.ts';
+import { engineFor, entryOf, flowOf, isOffered, isOurs, onHost, onlyOneWithApi } from '../../offers.ts';
 import { rememberedFor } from '../../remembered.ts';
 import { namesOf } from '../components/rows.ts';
 
@@ -80,7 +80,7 @@ const findItems = rememberedFor(
 function flowItem(flow: Flow, { app, keymap, component, host, query }: Options, nameOf: NameOf): PaletteItem[] {
   const isHere = isOffered(app, flow, component, host);
   const about = isHere ? component : query.trim() !== '' ? onlyOneWithApi(app, flow) : undefined;
-  if (!about && (!isHere || flow.about === 'catalog')) return [];
+  if ((!about && (!isHere || flow.about === 'catalog')) || lacksOperations(app, flow, about)) return [];
   const named = flow.about === 'host' ? undefined : about;
   const key = keymap.bindings.find((binding) => binding.flow === flow.id)?.keys[0];
   return [
@@ -102,13 +102,13 @@ function flowItem(flow: Flow, { app, keymap, component, host, query }: Options, 
 
 /** The operations that the catalog declares for the selected component, as if each were a flow. */
 function operationItems(app: QuarterdeckApp, component: ComponentView | undefined, nameOf: NameOf): PaletteItem[] {
-  const flow = app.flows.find(({ id }) => id === 'op');
-  const entry = component?.known ? app.catalog.get(component.entry ?? component.id) : undefined;
+  const flow = flowOf(app, 'op');
+  const entry = component && entryOf(app, component);
   if (!flow || !component || !entry) return [];
-  return entry.operations
+  return listedOperations(entry)
     .filter(({ call: name }) => {
       const call = entry.calls[name];
-      return call && !call.gives && (!app.options.readOnly || readOnlyProblem(call) === undefined);
+      return call && (!app.options.readOnly || readOnlyProblem(call) === undefined);
     })
     .map(({ id, title, consequences }) => ({
       kind: 'do',
@@ -118,6 +118,11 @@ function operationItems(app: QuarterdeckApp, component: ComponentView | undefine
       key: '',
       choose: (commands) => commands.startFlow(flow, component, [id]),
     }));
+}
+
+function lacksOperations(app: QuarterdeckApp, flow: Flow, component: ComponentView | undefined): boolean {
+  const entry = flow.id === 'op' && component ? entryOf(app, component) : undefined;
+  return entry !== undefined && listedOperations(entry).length === 0;
 }
 
 function keyItem({ id, title, keys }: KeyBinding): PaletteItem {
@@ -179,8 +184,8 @@ function flowsOfOthers(app: QuarterdeckApp, component: ComponentView | undefined
         commands.startFlow(flow, other, about);
       };
       if (flow.wordsFor) {
-        const entry = app.options.readOnly && flow.right !== 'read' ? undefined : app.catalog.get(other.entry ?? other.id);
-        const wordsFor = entry && other.known ? flow.wordsFor(entry) : [];
+        const entry = app.options.readOnly && flow.right !== 'read' ? undefined : entryOf(app, other);
+        const wordsFor = entry ? flow.wordsFor(entry) : [];
         return wordsFor.map((about) => ({
           ...item,
           title: `${flow.title}: ${[name, ...about.slice(1)].join(' ')}`,
@@ -190,6 +195,7 @@ function flowsOfOthers(app: QuarterdeckApp, component: ComponentView | undefined
       }
       // That flow is already listed with fewer words.
       if (flow.about === 'host' || other === component || !isOffered(app, flow, other) || onlyOneWithApi(app, flow)) return [];
+      if (lacksOperations(app, flow, other)) return [];
       return {
         ...item,
         title: `${flow.title}: ${name}`,

@@ -11,66 +11,46 @@ import type { PreventionView } from './watch.ts';
 
 type PreventionContext = Pick<View, 'theme' | 'width' | 'nowMs'>;
 
-type ColumnId = 'ago' | 'what' | 'why' | 'events' | 'country' | 'network' | 'kinds' | 'source' | 'left';
-
-export function columnsFor(look: PreventionLook, width: number): Column<ColumnId>[] {
-  const isAlerts = look.tab === 'alerts';
+export function columnsFor({ tab }: PreventionLook, { width, nowMs }: PreventionContext): Column<PreventionRow>[] {
+  const isAlerts = tab === 'alerts';
   const wide = width >= 110;
   const narrow = width < 70;
-  const all: readonly (Column<ColumnId> | false)[] = [
-    isAlerts && { id: 'ago', title: 'Ago', columns: 4, align: 'right' },
-    { id: 'what', title: isAlerts ? 'Who' : 'What', columns: wide ? 30 : narrow ? 18 : 22 },
-    { id: 'why', title: 'Why', columns: 0 },
-    isAlerts && !narrow && { id: 'events', title: 'Events', columns: 6, align: 'right' },
-    { id: 'country', title: '', columns: 2 },
-    wide && { id: 'network', title: 'Network', columns: 24 },
-    isAlerts && { id: 'kinds', title: 'Decisions', columns: 10 },
-    !isAlerts && { id: 'source', title: 'Source', columns: wide ? 12 : 9 },
-    !isAlerts && { id: 'left', title: 'Left', columns: 6, align: 'right' },
+  const ofAlert = (text: (alert: Alert) => string) => (row: PreventionRow) => (isAlert(row) ? text(row) : '');
+  const ofDecision = (text: (decision: Decision) => string) => (row: PreventionRow) => (isAlert(row) ? '' : text(row));
+  const ago = ofAlert(({ createdMs }) => (createdMs === undefined ? '' : durationText(nowMs - createdMs)));
+  const source = ofDecision(({ origin }) => (!wide && origin === 'cscli-import' ? 'imported' : origin));
+  const left = ofDecision(({ endsMs }) => (endsMs <= nowMs ? 'over' : leftText(endsMs - nowMs)));
+  const all: readonly (Column<PreventionRow> | false)[] = [
+    isAlerts && { title: 'Ago', columns: 4, align: 'right', cell: ago },
+    { title: isAlerts ? 'Who' : 'What', columns: wide ? 30 : narrow ? 18 : 22, cell: whatOf },
+    { title: 'Why', columns: 0, cell: (row) => reasonText(row, wide) },
+    isAlerts && !narrow && { title: 'Events', columns: 6, align: 'right', cell: ofAlert(({ events }) => numberText(events)) },
+    { title: '', columns: 2, cell: ({ country }) => country },
+    wide && { title: 'Network', columns: 24, cell: ({ network }) => network },
+    isAlerts && { title: 'Decisions', columns: 10, cell: ofAlert((alert) => (alert.simulated ? 'simulated' : kindsOf(alert))) },
+    !isAlerts && { title: 'Source', columns: wide ? 12 : 9, cell: source },
+    !isAlerts && { title: 'Left', columns: 6, align: 'right', cell: left },
   ];
   const shown = all.filter((column) => column !== false);
   const taken = shown.reduce((sum, { columns }) => sum + columns + 2, 1);
-  return shown.map((column) => (column.id === 'why' ? { ...column, columns: Math.max(10, width - taken) } : column));
+  return shown.map((column) => (column.columns === 0 ? { ...column, columns: Math.max(10, width - taken) } : column));
 }
 
 /** Most scenarios of the hub come from CrowdSec itself: on narrow screens that prefix is omitted. */
-function reasonText(reason: string, wide: boolean): string {
-  return cleanLine(wide ? reason : reason.replace(/^crowdsecurity\//, ''));
-}
-
-function cellsOf(row: PreventionRow, wide: boolean, nowMs: number): Partial<Record<ColumnId, string>> {
-  if (isAlert(row)) {
-    return {
-      ago: row.createdMs === undefined ? '' : durationText(nowMs - row.createdMs),
-      what: whatOf(row),
-      why: reasonText(row.reason, wide),
-      events: numberText(row.events),
-      country: cleanLine(row.country),
-      network: cleanLine(row.network),
-      kinds: row.simulated ? 'simulated' : kindsOf(row),
-    };
-  }
-  const type = row.type === 'ban' ? '' : `${row.type}: `;
-  return {
-    what: whatOf(row),
-    why: `${row.simulated ? 'simulated ' : ''}${cleanLine(type)}${reasonText(row.reason, wide)}`,
-    country: cleanLine(row.country),
-    network: cleanLine(row.network),
-    source: !wide && row.origin === 'cscli-import' ? 'imported' : cleanLine(row.origin),
-    left: row.endsMs <= nowMs ? 'over' : leftText(row.endsMs - nowMs),
-  };
+function reasonText(row: PreventionRow, wide: boolean): string {
+  const reason = wide ? row.reason : row.reason.replace(/^crowdsecurity\//, '');
+  return isAlert(row) ? reason : `${row.simulated ? 'simulated ' : ''}${row.type === 'ban' ? '' : `${row.type}: `}${reason}`;
 }
 
 export function preventionLine(row: PreventionRow, look: PreventionLook, isSelected: boolean, context: PreventionContext): string {
-  const { theme, width, nowMs } = context;
-  return listRow(tableRow(columnsFor(look, width), cellsOf(row, width >= 110, nowMs), theme), isSelected, context);
+  return listRow(tableRow(columnsFor(look, context), row, context.theme), isSelected, context);
 }
 
 export function preventionFoot(row: PreventionRow | undefined, look: PreventionLook, context: PreventionContext, height: number): string[] {
   if (!row) return [];
   const { theme, width, nowMs } = context;
   const line = unstyled(preventionLine(row, look, false, context));
-  const isLeftOut = isAlert(row) && columnsFor(look, width).every(({ id }) => id !== 'events');
+  const isLeftOut = isAlert(row) && columnsFor(look, context).every(({ title }) => title !== 'Events');
   return wholeRow(isLeftOut || line.includes(theme.glyphs.ellipsis), rowSentence(row, nowMs), { theme, width, height });
 }
 

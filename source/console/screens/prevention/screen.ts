@@ -61,7 +61,7 @@ export const prevention: ListScreen<'prevention', (typeof keys)[number]['id'], P
             ...{ rows: all, at },
             line: (each, isSelected) => lines.preventionLine(each, look, isSelected, context),
             empty: () => lines.emptyLines(seen, state.filters.prevention, look, context),
-            above: [tableHeading(lines.columnsFor(look, context.width), context), ...trouble],
+            above: [tableHeading(lines.columnsFor(look, context), context), ...trouble],
             below: lines.preventionFoot(row, look, context, height - 2),
           }),
           shown() {

@@ -9,7 +9,7 @@ import { fieldText } from '../../filter-text.ts';
 import { isRunning } from '../../front-run.ts';
 import type { Dialog, RunView } from '../../interface-store.ts';
 import type { CommandId, Keymap } from '../../keymap.ts';
-import { filled, listWindow } from '../../screen.ts';
+import { filled, listWindow, type View } from '../../screen.ts';
 import { cutStyled, paragraph, styledWidth } from '../../styled-text.ts';
 import { characters } from '../../text-field.ts';
 import type { Theme } from '../../theme.ts';
@@ -19,7 +19,7 @@ import { itemLines, progressBar, runningLines } from './progress.ts';
 /** The width of a date: narrower columns are not cut. */
 const shortCell = 10;
 
-function shownTable(table: Extract<Shown, { kind: 'table' }>, theme: Theme, room: number): string[] {
+function shownTable(table: Extract<Shown, { kind: 'table' }>, { theme, room }: RunSpace): string[] {
   const rows = table.rows.map((row) => row.map(cleanLine));
   // A cut date or number would be misleading.
   const isShort = (index: number) => rows.every((row) => textWidth(row[index] ?? '') <= shortCell);
@@ -34,41 +34,42 @@ function shownTable(table: Extract<Shown, { kind: 'table' }>, theme: Theme, room
   ];
 }
 
-/** How a run shows its secrets. */
-interface SecretStyle {
+/** A run, and where and how it is shown. */
+interface RunSpace extends Pick<View, 'theme' | 'height' | 'nowMs'> {
   run: RunView;
   keymap: Keymap;
-  secondsLeft: number;
+  /** The width of its texts. */
+  room: number;
   /** False where output is kept, as in the scrollback of a screen reader. */
   drawn: boolean;
-  /** The space for a QR code: a camera cannot read half of one. */
-  rows: number;
 }
 
 const secondsLeftOf = ({ secretUntilMs }: RunView, nowMs: number) => Math.max(0, Math.ceil(((secretUntilMs ?? nowMs) - nowMs) / 1000));
 
-function secretLines({ label, value, secondsLeft, code }: ShownSecret, theme: Theme, room: number, style: SecretStyle): string[] {
+function secretLines({ label, value, secondsLeft, code }: ShownSecret, space: RunSpace): string[] {
+  const { theme, room } = space;
   const head = [...paragraph(theme, 'strong', label, room), ''];
   const hidden = theme.glyphs.mask.repeat(8);
   if (value === '') return [...head, hidden, '', ...paragraph(theme, 'faint', 'Masked. A stored value can be shown again.', room)];
-  const left = `${Math.min(secondsLeft, style.secondsLeft)} s`;
+  const left = `${Math.min(secondsLeft, secondsLeftOf(space.run, space.nowMs))} s`;
   return [
     ...head,
-    ...(style.drawn ? valueLines(value, theme, room) : [hidden]),
-    ...(code ? ['', ...codeLines(code, theme, room, style)] : []),
+    ...(space.drawn ? valueLines(value, space) : [hidden]),
+    ...(code ? ['', ...codeLines(code, space)] : []),
     '',
-    `${theme.paint('key', style.keymap.keyOf('copy-secret'))} copies it   ${theme.paint('faint', `masked again in ${left}`)}`,
+    `${theme.paint('key', space.keymap.keyOf('copy-secret'))} copies it   ${theme.paint('faint', `masked again in ${left}`)}`,
   ];
 }
 
 /** An empty line of a secret stays. */
-function valueLines(value: string, theme: Theme, room: number): string[] {
+function valueLines(value: string, { theme, room }: RunSpace): string[] {
   return cleanLines(value).flatMap((line) => wrap(line, room).map((part) => theme.paint('accent', part)));
 }
 
-function codeLines(code: Modules, theme: Theme, room: number, { run, keymap, drawn, rows }: SecretStyle): string[] {
+function codeLines(code: Modules, { run, theme, room, height, keymap, drawn }: RunSpace): string[] {
   const size = blockSize(code, theme);
-  if (drawn && size.columns <= room && size.rows <= rows) return codeBlocks(code, theme, run.codeSwapped);
+  // A camera cannot read half of a code.
+  if (drawn && size.columns <= room && size.rows <= height - endRows) return codeBlocks(code, theme, run.codeSwapped);
   const save = keymap.keyOf('save-code');
   const how = drawn
     ? `${keymap.keyOf('show-code')} shows its QR code on the whole screen, ${save} saves it to a file.`
@@ -86,12 +87,7 @@ export function shownCode({ shown }: RunView): (ShownSecret & { code: Modules })
   return shown.findLast((each): each is ShownSecret & { code: Modules } => each.kind === 'secret' && each.code !== undefined);
 }
 
-export function codeScreen(
-  run: RunView,
-  theme: Theme,
-  keymap: Keymap,
-  { columns, rows, nowMs }: { columns: number; rows: number; nowMs: number },
-): string[] {
+export function codeScreen(run: RunView, keymap: Keymap, { theme, width: columns, height: rows, nowMs }: View): string[] {
   const code = shownCode(run)?.code;
   if (!code) return [];
   const size = blockSize(code, theme);
@@ -121,7 +117,8 @@ function wrapIndented(line: string, room: number): string[] {
   return wrap(line.trimStart(), room - indent.length).map((part) => indent + part);
 }
 
-function shownLines(shown: Shown, theme: Theme, room: number, secrets: SecretStyle): string[] {
+function shownLines(shown: Shown, space: RunSpace): string[] {
+  const { theme, room } = space;
   switch (shown.kind) {
     case 'text':
       return cleanLines(shown.text).flatMap((line) => wrapIndented(line, room));
@@ -130,13 +127,13 @@ function shownLines(shown: Shown, theme: Theme, room: number, secrets: SecretSty
         cutStyled(line, room, theme.glyphs.ellipsis),
       );
     case 'secret':
-      return secretLines(shown, theme, room, secrets);
+      return secretLines(shown, space);
     case 'output':
       return cleanLines(new TextDecoder().decode(shown.bytes)).flatMap((line) =>
         wrap(line, room).map((part) => (shown.stream === 'stderr' ? theme.paint('warning', part) : part)),
       );
     case 'table':
-      return shownTable(shown, theme, room);
+      return shownTable(shown, space);
     case 'item':
       return itemLines(shown, theme, room);
   }
@@ -145,13 +142,13 @@ function shownLines(shown: Shown, theme: Theme, room: number, secrets: SecretSty
 type ConfirmDialog = Extract<Dialog, { kind: 'confirm' }>;
 
 /** Returns the action and its request. A long request is cut, because the table above lists all of its names. */
-function confirmHead({ confirmation }: ConfirmDialog, theme: Theme, room: number, requestRows: number): string[] {
+function confirmHead({ confirmation }: ConfirmDialog, { theme, room }: RunSpace, requestRows: number): string[] {
   const request = paragraph(theme, undefined, confirmation.request ?? '', room);
   const shown = limitedRows(request, requestRows, room, theme);
   return [...paragraph(theme, 'strong', confirmation.title, room), ...shown.map((line) => theme.paint('faint', line))];
 }
 
-function confirmKeys({ confirmation, field, problem }: ConfirmDialog, theme: Theme, keymap: Keymap, room: number): string[] {
+function confirmKeys({ confirmation, field, problem }: ConfirmDialog, { theme, keymap, room }: RunSpace): string[] {
   const key = (id: 'yes' | 'no' | 'accept' | 'cancel') => theme.paint('key', keymap.keyOf(id));
   if (confirmation.lenient) return [`${key('accept')} yes     ${key('cancel')} cancel`];
   if (confirmation.typed === undefined) return [`${key('yes')} yes     ${key('no')} no`];
@@ -163,36 +160,35 @@ function confirmKeys({ confirmation, field, problem }: ConfirmDialog, theme: The
 }
 
 /** Where the screen is too low for all, the consequences scroll with the output, and the keys stay. */
-function confirmParts(dialog: ConfirmDialog, theme: Theme, keymap: Keymap, room: number, height: number): Prompt {
-  const head = confirmHead(dialog, theme, room, 2);
+function confirmParts(dialog: ConfirmDialog, space: RunSpace): Prompt {
+  const { theme, room, height } = space;
+  const head = confirmHead(dialog, space, 2);
   const sign = theme.paint('warning', theme.glyphs.severity.warning);
   const lost = dialog.confirmation.consequences.flatMap((text) => paragraph(theme, 'warning', text, room - 2, `${sign} `));
-  const keys = confirmKeys(dialog, theme, keymap, room);
+  const keys = confirmKeys(dialog, space);
   const whole = [...head, ...(lost.length > 0 ? ['', ...lost] : []), '', ...keys];
-  const request = confirmHead(dialog, theme, room, Number.POSITIVE_INFINITY);
-  const isCut = (rows: number) => request.length > confirmHead(dialog, theme, room, rows).length;
+  const request = confirmHead(dialog, space, Number.POSITIVE_INFINITY);
+  const isCut = (rows: number) => request.length > confirmHead(dialog, space, rows).length;
   if (whole.length <= height) return { scrolled: isCut(2) ? request : [], ask: whole };
-  return { scrolled: [...lost, ...(isCut(1) ? ['', ...request] : [])], ask: [...confirmHead(dialog, theme, room, 1), '', ...keys] };
+  return { scrolled: [...lost, ...(isCut(1) ? ['', ...request] : [])], ask: [...confirmHead(dialog, space, 1), '', ...keys] };
 }
 
-function revealedLines({ label, value }: Pick<ShownSecret, 'label' | 'value'>, theme: Theme, room: number, drawn: boolean): string[] {
+function revealedLines({ label, value }: Pick<ShownSecret, 'label' | 'value'>, space: RunSpace): string[] {
+  const { theme, room, drawn } = space;
   const head = paragraph(theme, undefined, label, room);
-  if (drawn) return [...head, ...valueLines(value, theme, room)];
+  if (drawn) return [...head, ...valueLines(value, space)];
   const advice = 'Secrets are not shown in screen-reader mode. Run this command in a terminal.';
   return [...head, theme.glyphs.mask.repeat(8), ...wrap(advice, room)];
 }
 
 // biome-ignore lint/complexity/noExcessiveCognitiveComplexity: the space for the choices depends on the lines around them
-function questionLines(
-  dialog: Extract<Dialog, { kind: 'question' }>,
-  theme: Theme,
-  { room, height, drawn }: { room: number; height: number; drawn: boolean },
-): Prompt {
+function questionLines(dialog: Extract<Dialog, { kind: 'question' }>, space: RunSpace): Prompt {
   const { question, field, cursor, picked, problem } = dialog;
+  const { theme, room, height } = space;
   const { glyphs } = theme;
   let choices: ChoiceRows | undefined;
   const lines = [...paragraph(theme, 'strong', question.label, room), ...paragraph(theme, 'faint', question.help ?? '', room)];
-  if (question.reveals) lines.push('', ...revealedLines(question.reveals, theme, room, drawn));
+  if (question.reveals) lines.push('', ...revealedLines(question.reveals, space));
   lines.push('');
   if (question.kind === 'choice' || question.kind === 'several') {
     const textOf = ({ label, detail }: Choice) => `${cleanLine(label)}${detail ? `  ${cleanLine(detail)}` : ''}`;
@@ -221,11 +217,11 @@ function questionLines(
   return { ask: lines, choices };
 }
 
-function tailLines({ tail }: RunView, theme: Theme, room: number): string[] {
+function tailLines({ run: { tail }, theme, room }: RunSpace): string[] {
   return tail.flatMap((line) => paragraph(theme, 'faint', line, room));
 }
 
-function leftLines({ todo }: RunView, theme: Theme, keymap: Keymap, room: number): string[] {
+function leftLines({ run: { todo }, theme, keymap, room }: RunSpace): string[] {
   if (!todo) return [];
   return ['', ...todoLines(todo, { columns: room, paint: theme.paint, confirm: `${keymap.keyOf('palette')} tasks ${todo.component}` })];
 }
@@ -246,12 +242,13 @@ interface Prompt {
   choices?: ChoiceRows | undefined;
 }
 
-function promptOf({ dialog }: RunView, theme: Theme, keymap: Keymap, space: { room: number; height: number; drawn: boolean }): Prompt {
-  if (dialog?.kind === 'confirm') return confirmParts(dialog, theme, keymap, space.room, space.height);
-  return dialog?.kind === 'question' ? questionLines(dialog, theme, space) : { ask: [] };
+function promptOf(space: RunSpace): Prompt {
+  const { dialog } = space.run;
+  if (dialog?.kind === 'confirm') return confirmParts(dialog, space);
+  return dialog?.kind === 'question' ? questionLines(dialog, space) : { ask: [] };
 }
 
-function outcomeLines({ fault, outcome, amiss }: RunView, theme: Theme, room: number): string[] {
+function outcomeLines({ run: { fault, outcome, amiss }, theme, room }: RunSpace): string[] {
   const { severity, arrow } = theme.glyphs;
   const role = amiss ? 'warning' : 'ok';
   if (!fault) return outcome ? paragraph(theme, role, `${severity[role]} ${outcome}`, room) : [];
@@ -262,27 +259,22 @@ function outcomeLines({ fault, outcome, amiss }: RunView, theme: Theme, room: nu
   ];
 }
 
-export function runScreen(
-  run: RunView,
-  theme: Theme,
-  keymap: Keymap,
-  { room, height, nowMs, step = 0, drawn = true }: { room: number; height: number; nowMs: number; step?: number; drawn?: boolean },
-) {
-  const secrets: SecretStyle = { run, keymap, drawn, secondsLeft: secondsLeftOf(run, nowMs), rows: height - endRows };
-  const linesOf = (shown: readonly Shown[]) => shown.flatMap((each) => shownLines(each, theme, room, secrets));
+export function runScreen(space: RunSpace, step: number) {
+  const { run, theme, room, height } = space;
+  const linesOf = (shown: readonly Shown[]) => shown.flatMap((each) => shownLines(each, space));
   if (isRunning(run)) {
-    const reported = [...linesOf(run.shown.filter(({ kind }) => kind !== 'item')), ...tailLines(run, theme, room)];
+    const reported = [...linesOf(run.shown.filter(({ kind }) => kind !== 'item')), ...tailLines(space)];
     const lines = runningLines(run, theme, { room, height, step, reported });
     return { lines, shown: { height: lines.length, total: lines.length, base: 0 } };
   }
-  const { scrolled = [], ask, choices } = promptOf(run, theme, keymap, { room, height, drawn });
-  const end = outcomeLines(run, theme, room);
-  const left = leftLines(run, theme, keymap, room);
+  const { scrolled = [], ask, choices } = promptOf(space);
+  const end = outcomeLines(space);
+  const left = leftLines(space);
   // A list that is too long to fit below the outcome scrolls above it.
   const below = end.length + left.length <= Math.max(0, height - 4);
   const bottom = [...ask, ...end, ...(below ? left : [])].slice(0, height);
   // The cause of a failure is usually in the last output.
-  const tail = run.state === 'failed' ? tailLines(run, theme, room) : [];
+  const tail = run.state === 'failed' ? tailLines(space) : [];
   const all = [...(below ? [] : [...left, '']), ...linesOf(run.shown), ...tail, ...scrolled];
   const shownRoom = Math.max(0, height - bottom.length - (bottom.length > 0 && all.length > 0 ? 1 : 0));
   const shownHeight = Math.min(all.length, shownRoom);

@@ -49,7 +49,7 @@ export const run: Screen<'run', (typeof keys)[number]['id']> = {
       // Tables and the output of programs may be wide; sentences are easier to read in a narrow box.
       const wide = isRunning(view) || view.shown.some(({ kind }) => kind === 'table' || kind === 'output' || kind === 'review');
       const most = Math.min(width - 10, wide ? 114 : 70);
-      const box = runScreen(view, theme, keymap, { room: most, height: height - 8, nowMs, step });
+      const box = runScreen({ run: view, theme, keymap, room: most, height: height - 8, nowMs, drawn: true }, step);
       // A minimum height, because a box that grows with every line would jump.
       if (isRunning(view)) while (box.lines.length < Math.min(height - 8, 14)) box.lines.push('');
       const room = view.dialog || isRunning(view) ? most : Math.min(most, Math.max(44, ...box.lines.map(styledWidth)));
@@ -91,7 +91,7 @@ export const run: Screen<'run', (typeof keys)[number]['id']> = {
         };
       },
       speak({ theme, state, width, nowMs }) {
-        const { lines } = runScreen(front(state), theme, keymap, { room: width, height: 60, nowMs, drawn: false });
+        const { lines } = runScreen({ run: front(state), theme, keymap, room: width, height: 60, nowMs, drawn: false }, 0);
         const shown = () => {
           isDrawn = false;
         };
@@ -165,7 +165,6 @@ function pressQuestion(dialog: Asked, press: KeyPress, is: Keymap['is']): Dialog
   return problem ? { change: { problem } } : { answer: dialog.field.text };
 }
 
-/** The effect of typing an answer. */
 function typed(dialog: Asked, press: KeyPress): DialogStep {
   const field = editField(dialog.field, press);
   return field && { change: { field, problem: undefined } };

@@ -9,7 +9,7 @@ import { useReported } from '../../hooks/use-stores.ts';
 import { flowOf } from '../../offers.ts';
 import { toggled } from '../../panes.ts';
 import { rememberedFor } from '../../remembered.ts';
-import { createList, drawList, type ListCursor, type ListScreen, matchingWords, spokenRows, type View } from '../../screen.ts';
+import { createList, drawList, type ListCursor, type ListScreen, matchingWords, onChosen, spokenRows, type View } from '../../screen.ts';
 import { paragraph, unstyled } from '../../styled-text.ts';
 import { type Column, listRow, type RowSpace, tableHeading, tableRow, wholeRow } from '../../widgets/table-rows.ts';
 import { openTriage, type TriageRow, type TriageView, watchTriage } from './watch.ts';
@@ -46,11 +46,7 @@ export const triage: ListScreen<'triage', (typeof keys)[number]['id'], TriageSta
       if (flow) commands.startOn(flow, app.fleet.snapshot().engines[0]?.name ?? '', words, options);
     }
 
-    function about(then: (one: Triaged) => void): void {
-      const row = list.chosen();
-      if (row) then(row.one);
-      else commands.say('off', 'No row is selected.');
-    }
+    const about = onChosen(list, commands);
 
     return {
       useChanges() {
@@ -72,7 +68,7 @@ export const triage: ListScreen<'triage', (typeof keys)[number]['id'], TriageSta
             at,
             line: (row, isSelected) => triageLine(row, isSelected, context),
             empty: () => emptyLines(context),
-            above: [...remarks, tableHeading(columnsFor(context.width), context)],
+            above: [...remarks, tableHeading(columnsFor(context), context)],
             below: triageFoot(rows()[at], context, height - 2),
           }),
         };
@@ -92,12 +88,11 @@ export const triage: ListScreen<'triage', (typeof keys)[number]['id'], TriageSta
       actions: {
         vulnerabilities: () => store.update((state) => toggled(state, 'triage')),
         // Decides about the whole package: one update fixes all of its vulnerabilities.
-        'decide-row': () => about(({ package: name, subject }) => run('vulnerabilities-decide', [name, subject])),
-        'undecide-row': () =>
-          about(({ id, package: name, subject, decision }) => {
-            if (!decision) commands.say('off', 'No decision has been recorded for this finding.');
-            else run('vulnerabilities-decide', [id, name, subject], { as: 'open', ...(decision.subject === '*' && { everywhere: true }) });
-          }),
+        'decide-row': about(({ one: { package: name, subject } }) => run('vulnerabilities-decide', [name, subject])),
+        'undecide-row': about(({ one: { id, package: name, subject, decision } }) => {
+          if (!decision) commands.say('off', 'No decision has been recorded for this finding.');
+          else run('vulnerabilities-decide', [id, name, subject], { as: 'open', ...(decision.subject === '*' && { everywhere: true }) });
+        }),
         'import-report': () => run('vulnerabilities-import', []),
         'triage-shows': () =>
           change({
@@ -105,7 +100,7 @@ export const triage: ListScreen<'triage', (typeof keys)[number]['id'], TriageSta
             cursor: 0,
             selected: undefined,
           }),
-        'copy-vulnerability': () => about(({ id }) => commands.copyShown(cleanLine(id))),
+        'copy-vulnerability': about(({ one: { id } }) => commands.copyShown(cleanLine(id))),
       },
     };
   },
@@ -133,40 +128,27 @@ function dueText({ dueMs, standing }: Triaged, nowMs: number): string {
   return dueMs < nowMs ? `${length} late` : `${standing} ${length}`;
 }
 
-type ColumnId = 'band' | 'cvss' | 'id' | 'package' | 'fixedIn' | 'where' | 'deadline';
-
-function cellsOf(one: Triaged, nowMs: number): Record<ColumnId, string> {
-  return {
-    band: one.band,
-    cvss: one.score?.toFixed(1) ?? '',
-    id: cleanLine(one.id),
-    package: cleanLine(one.package),
-    fixedIn: cleanLine(one.fixedIn),
-    where: cleanLine(one.subject),
-    deadline: dueText(one, nowMs),
-  };
-}
-
 /** On narrow screens the deadline is more useful than the location of the vulnerability. */
-function columnsFor(width: number): Column<ColumnId>[] {
+function columnsFor({ width, nowMs }: Pick<Context, 'width' | 'nowMs'>): Column<Triaged>[] {
   const wide = width >= 110;
-  const begin: Column<ColumnId>[] = [
-    { id: 'band', title: 'Band', columns: 8 },
-    { id: 'cvss', title: 'CVSS', columns: 4, align: 'right' },
-    { id: 'id', title: 'Vulnerability', columns: wide ? 20 : 16 },
+  const begin: Column<Triaged>[] = [
+    { title: 'Band', columns: 8, cell: ({ band }) => band },
+    { title: 'CVSS', columns: 4, align: 'right', cell: ({ score }) => score?.toFixed(1) ?? '' },
+    { title: 'Vulnerability', columns: wide ? 20 : 16, cell: ({ id }) => id },
   ];
-  const end: Column<ColumnId> = { id: 'deadline', title: 'Deadline', columns: wide ? 16 : 13 };
-  const taken = (columns: readonly Column[]) => columns.reduce((sum, each) => sum + each.columns + 2, 0);
+  const named = (columns: number): Column<Triaged> => ({ title: 'Package', columns, cell: (one) => one.package });
+  const end: Column<Triaged> = { title: 'Deadline', columns: wide ? 16 : 13, cell: (one) => dueText(one, nowMs) };
+  const taken = (columns: readonly Column<Triaged>[]) => columns.reduce((sum, each) => sum + each.columns + 2, 0);
   const room = width - 2 - taken([...begin, end]);
-  if (room < 26) return [...begin, { id: 'package', title: 'Package', columns: Math.max(6, room) }, end];
-  const middle: Column<ColumnId>[] = [{ id: 'package', title: 'Package', columns: wide ? 24 : 14 }];
-  if (wide) middle.push({ id: 'fixedIn', title: 'Fixed in', columns: 16 });
-  return [...begin, ...middle, { id: 'where', title: 'Where', columns: room - taken(middle) }, end];
+  if (room < 26) return [...begin, named(Math.max(6, room)), end];
+  const middle = [named(wide ? 24 : 14)];
+  if (wide) middle.push({ title: 'Fixed in', columns: 16, cell: ({ fixedIn }) => fixedIn });
+  return [...begin, ...middle, { title: 'Where', columns: room - taken(middle), cell: ({ subject }) => subject }, end];
 }
 
 function triageLine({ one, isLate, isUndecided }: TriageRow, isSelected: boolean, context: Context): string {
-  const { theme, width, nowMs } = context;
-  const text = tableRow(columnsFor(width), cellsOf(one, nowMs), theme);
+  const { theme } = context;
+  const text = tableRow(columnsFor(context), one, theme);
   return listRow(isLate ? theme.paint('error', text) : isUndecided ? text : theme.paint('faint', text), isSelected, context);
 }
 

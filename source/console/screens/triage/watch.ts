@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import type { QuarterdeckApp } from '../../../app/app.ts';
 import { watchOwnFile } from '../../../config/own-files.ts';
-import { Fault } from '../../../faults/fault.ts';
 import { createListeners } from '../../../faults/listeners.ts';
 import type { Triaged } from '../../../products/vulnerabilities/client/triage.ts';
 import { type Trouble, troubleFrom } from '../../trouble.ts';
@@ -32,7 +31,7 @@ export interface TriageSource {
 
 const everyMs = 1_000;
 
-export function watchTriage(source: TriageSource | undefined) {
+export function watchTriage(source: TriageSource) {
   const { subscribe, notify } = createListeners();
   let view: TriageView = { state: 'reading', hasScans: false, all: [], remarks: [], trouble: undefined };
   const change = (next: TriageView) => {
@@ -44,7 +43,6 @@ export function watchTriage(source: TriageSource | undefined) {
   async function read(): Promise<void> {
     const mine = ++reading;
     try {
-      if (!source) throw new Fault('refused.triage', 'Vulnerabilities cannot be shown here.', 'Run: quarterdeck vulnerabilities list');
       const { all, hasScans, remarks = [] } = await source.read();
       // Loaded only for operators who open this screen.
       const [{ isLate, isUndecided }, { keyOf }] = await Promise.all([
@@ -63,20 +61,18 @@ export function watchTriage(source: TriageSource | undefined) {
     view: () => view,
     look() {
       void read();
-      const stop = source?.watch(() => void read());
+      const stop = source.watch(() => void read());
       return () => {
         reading++;
-        stop?.();
+        stop();
       };
     },
     subscribe,
   };
 }
 
-export function openTriage({ context }: QuarterdeckApp): TriageSource | undefined {
-  const { dataFolder } = context;
-  if (dataFolder === undefined) return undefined;
-  const folder = join(dataFolder, 'vulnerabilities');
+export function openTriage({ context }: QuarterdeckApp): TriageSource {
+  const folder = join(context.dataFolder, 'vulnerabilities');
   return {
     async read() {
       const [{ TriageBook }, { scanRemarks }] = await Promise.all([

@@ -5,7 +5,7 @@ import { postgresService } from './databases.ts';
 const film = '{{Metropolis (1927)|Nosferatu (1922)|The General (1926)|A Trip to the Moon (1902)}}';
 
 /** Jellyfin. */
-export const mediaServer: PracticeComponent = {
+const mediaServer: PracticeComponent = {
   component: 'media-server',
   past: { createdAgoMs: days(41), startedAgoMs: days(40) },
   values: { PUBLISHED_URL: 'https://media.home.example.org' },
@@ -40,7 +40,7 @@ export const mediaServer: PracticeComponent = {
 };
 
 /** Miniflux and its database. */
-export const rssReader: PracticeComponent = {
+const rssReader: PracticeComponent = {
   component: 'rss-reader',
   past: { createdAgoMs: days(88), startedAgoMs: days(6) },
   values: { BASE_URL: 'https://feeds.home.example.org' },
@@ -93,7 +93,7 @@ export const rssReader: PracticeComponent = {
 const syncthingVersion = 'syncthing v2.0.12 "Hafnium Hornet" (go1.25.4 linux-amd64)';
 
 /** Syncthing, which a restart would fix. */
-export const fileSync: PracticeComponent = {
+const fileSync: PracticeComponent = {
   component: 'file-sync',
   past: { createdAgoMs: days(120), startedAgoMs: days(15) },
   services: {
@@ -127,7 +127,7 @@ export const fileSync: PracticeComponent = {
 const model = (name: string, size: number) => ({ name, model: name, modified_at: '2026-01-12T09:14:00Z', size, digest: 'a80c4f17acd5' });
 
 /** Ollama. */
-export const modelRuntime: PracticeComponent = {
+const modelRuntime: PracticeComponent = {
   component: 'model-runtime',
   past: { createdAgoMs: days(18), startedAgoMs: days(2) },
   services: {
@@ -173,7 +173,7 @@ const litellmPages = (readiness: Pages[string]): Pages => ({
 });
 
 /** LiteLLM, in a terminal of its own, which has lost its database and would find it again after a restart. */
-export const llmProxy: PracticeComponent = {
+const llmProxy: PracticeComponent = {
   component: 'llm-proxy',
   past: { createdAgoMs: days(18), startedAgoMs: hours(7) },
   values: { LITELLM_MASTER_KEY: 'sk-practice-only-not-a-key-4711' },
@@ -221,7 +221,7 @@ export const llmProxy: PracticeComponent = {
 };
 
 /** AdGuard Home, created by hand and never set up. */
-export const dnsFilter: PracticeComponent = {
+const dnsFilter: PracticeComponent = {
   component: 'dns-filter-second',
   byHand: true,
   past: { createdAgoMs: hours(2), startedAgoMs: hours(2) },
@@ -305,3 +305,5 @@ export const reverseProxy: PracticeComponent = {
     },
   },
 };
+
+export const applications: readonly PracticeComponent[] = [mediaServer, rssReader, fileSync, modelRuntime, llmProxy, dnsFilter];

@@ -10,7 +10,7 @@ const request = (call: string, route: string, answer = '200 OK') => [
 ];
 
 /** Vaultwarden, whose sign-ups are still open. */
-export const passwordVault: PracticeComponent = {
+const passwordVault: PracticeComponent = {
   component: 'password-vault',
   past: { createdAgoMs: days(12), startedAgoMs: days(12) },
   values: { ADMIN_TOKEN: '$argon2id$v=19$m=65540,t=3,p=4$cHJhY3RpY2U$Zm9yIHByYWN0aWNlIG9ubHk', SIGNUPS_ALLOWED: 'true' },
@@ -92,7 +92,7 @@ const failedLogin = (address: string) =>
   );
 
 /** Authelia with its session cache. */
-export const ssoPortal: PracticeComponent = {
+const ssoPortal: PracticeComponent = {
   files: { 'files/users/users_database.yml': portalUsers },
   component: 'sso-portal',
   past: { createdAgoMs: days(40), startedAgoMs: days(3) + hours(5) },
@@ -134,7 +134,7 @@ export const ssoPortal: PracticeComponent = {
 };
 
 /** LLDAP. */
-export const ldapDirectory: PracticeComponent = {
+const ldapDirectory: PracticeComponent = {
   component: 'ldap-directory',
   past: { createdAgoMs: days(63), startedAgoMs: days(21) },
   values: { LLDAP_LDAP_BASE_DN: 'dc=home,dc=example,dc=org', LLDAP_LDAP_USER_EMAIL: 'admin@example.org' },
@@ -161,7 +161,7 @@ export const ldapDirectory: PracticeComponent = {
 };
 
 /** Keycloak, stopped days ago. */
-export const idpEnterprise: PracticeComponent = {
+const idpEnterprise: PracticeComponent = {
   component: 'idp-enterprise',
   past: { createdAgoMs: days(9), startedAgoMs: days(4), stoppedAgoMs: days(2) + hours(7) },
   hostPorts: { 8080: 8086 },
@@ -200,7 +200,7 @@ const job = (line: string): PracticeService => ({ log: { start: [line] }, finish
 const loadedAfterMs = minutes(26);
 
 /** Greenbone, which has been loading its feeds for some minutes. */
-export const vulnerabilityScanner: PracticeComponent = {
+const vulnerabilityScanner: PracticeComponent = {
   component: 'vulnerability-scanner',
   past: { createdAgoMs: minutes(13), startedAgoMs: minutes(12) },
   services: {
@@ -249,3 +249,5 @@ export const vulnerabilityScanner: PracticeComponent = {
     },
   },
 };
+
+export const securityComponents = [passwordVault, ssoPortal, ldapDirectory, idpEnterprise, vulnerabilityScanner];
