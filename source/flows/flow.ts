@@ -153,9 +153,6 @@ export type Procedure = (session: Session, input: FlowInput, context: FlowContex
 
 export type FlowMeta = Omit<Flow, 'run'>;
 
-/** The right of a flow that can be resumed. */
-export const resumable = <R extends Right>(right: R) => ({ right, resumes: true }) as const;
-
 /** One flow of a list. Missing properties come from the common ones, and its id from its verb (`vault read`: `vault-read`). */
 type LazyFlow<Common> = Omit<FlowMeta, 'id' | keyof Common> & Partial<FlowMeta> & { load: () => Promise<Procedure> };
 

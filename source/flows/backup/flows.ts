@@ -1,6 +1,6 @@
 import type { CatalogEntry } from '../../catalog/catalog.ts';
 import { defaultRetention } from '../../stack/backup/retention.ts';
-import { type Flow, lazyFlows } from '../flow.ts';
+import { type Flow, flow, lazyFlows } from '../flow.ts';
 
 export const targetFlags = {
   to: { meaning: 'backup target: a folder on the host, or restic:REPOSITORY', value: 'TARGET' },
@@ -25,46 +25,39 @@ const flags = {
   exclude: { meaning: 'omit a volume or mount; the backup records the omission', value: 'NAME', repeats: true },
 } as const;
 
-export const backupFlows: readonly Flow[] = lazyFlows({ right: 'operate', about: 'host' }, [
-  {
-    verb: 'backup',
+export const backupFlows: readonly Flow[] = lazyFlows({ about: 'host' }, [
+  flow('operate', 'backup', {
     title: 'Back up a component',
     summary: `Saves a component's data, files, image digests and sealed secrets. Fails if it would omit a mounted volume or folder that you did not exclude. Keeps ${defaultRetention.daily} daily, ${defaultRetention.weekly} weekly and ${defaultRetention.monthly} monthly backups and deletes older ones.`,
     about: 'component',
     flags,
     offered: (component) => component.known,
     load: async () => (await import('./backup.ts')).backup,
-  },
-  {
-    verb: 'backup all',
+  }),
+  flow('operate', 'backup all', {
     title: 'Back up all components',
     summary: 'Backs up all components on the host that define a backup, one after the other. If one fails, the others are still backed up.',
     flags: common,
     load: async () => (await import('./backup.ts')).backupAll,
-  },
-  {
-    verb: 'backup list',
+  }),
+  flow('read', 'backup list', {
     title: 'List backups',
     summary: 'Lists the backups of a host or component with their age, size and content, and marks damaged and incomplete ones.',
-    right: 'read',
     usage: '[COMPONENT]',
     wordsFor: oneComponent,
     flags: targetFlags,
     load: async () => (await import('./backup-list.ts')).backupList,
-  },
-  {
-    verb: 'backup verify',
+  }),
+  flow('read', 'backup verify', {
     title: 'Verify backups',
     summary:
       'Reads one or all backups of a component, verifies their checksums, and reports mounted volumes and folders that the newest of them omits.',
-    right: 'read',
     usage: 'COMPONENT [BACKUP]',
     wordsFor: oneComponent,
     flags: targetFlags,
     load: async () => (await import('./backup-list.ts')).backupVerify,
-  },
-  {
-    verb: 'backup schedule',
+  }),
+  flow('operate', 'backup schedule', {
     title: 'Schedule daily backups',
     summary:
       'Creates a systemd timer that backs up all components on the host once a day, even when no console is open, or prints a crontab line.',
@@ -75,19 +68,16 @@ export const backupFlows: readonly Flow[] = lazyFlows({ right: 'operate', about:
       cron: { meaning: 'print a crontab line instead of creating a timer' },
     },
     load: async () => (await import('./backup-schedule.ts')).backupSchedule,
-  },
-  {
-    verb: 'backup unschedule',
+  }),
+  flow('operate', 'backup unschedule', {
     title: 'Stop daily backups',
     summary: 'Removes the systemd timer that "quarterdeck backup schedule" created. The backups are kept.',
     load: async () => (await import('./backup-schedule.ts')).backupUnschedule,
-  },
-  {
-    verb: 'restore',
+  }),
+  flow('destroy', 'restore', {
     title: 'Restore a component from a backup',
     summary:
       'Replaces the data of a component with that of a backup, by default the newest. If the component was removed, restores its files and secrets, so that you can deploy it again and then restore its data.',
-    right: 'destroy',
     about: 'catalog',
     usage: '[BACKUP]',
     flags: {
@@ -96,5 +86,5 @@ export const backupFlows: readonly Flow[] = lazyFlows({ right: 'operate', about:
       snapshot: { meaning: 'restore this backup, including its images, files and secrets', value: 'BACKUP' },
     },
     load: async () => (await import('./restore.ts')).restore,
-  },
+  }),
 ]);

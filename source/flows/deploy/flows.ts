@@ -1,9 +1,8 @@
 import { targetFlags } from '../backup/flows.ts';
-import { type Flow, lazyFlows } from '../flow.ts';
+import { type Flow, flow, lazyFlows } from '../flow.ts';
 
-export const deployFlows: readonly Flow[] = lazyFlows({ right: 'operate', about: 'component' }, [
-  {
-    verb: 'deploy',
+export const deployFlows: readonly Flow[] = lazyFlows({ about: 'component' }, [
+  flow('operate', 'deploy', {
     title: 'Deploy or change a component',
     summary:
       'Prompts for the settings of the component, shows exactly what would change on the host and any problems, applies the changes, and waits until the component is healthy. If the component is already deployed, changes it.',
@@ -14,9 +13,8 @@ export const deployFlows: readonly Flow[] = lazyFlows({ right: 'operate', about:
       'second-instance': { meaning: 'deploy a second instance with its own data, even if one already runs on the host' },
     },
     load: async () => (await import('./deploy.ts')).deploy,
-  },
-  {
-    verb: 'update',
+  }),
+  flow('operate', 'update', {
     title: 'Update to the newest images',
     summary:
       'Checks the registry for newer images and the catalog for newer tags, and shows what would change and any manual steps. Then backs up the component if a backup target is configured, pulls the images, recreates the containers, and waits until the component is healthy. "all" updates the whole stack.',
@@ -25,18 +23,16 @@ export const deployFlows: readonly Flow[] = lazyFlows({ right: 'operate', about:
     ours: true,
     offered: (component) => component.known,
     load: async () => (await import('./update.ts')).update,
-  },
-  {
-    verb: 'rollback',
+  }),
+  flow('operate', 'rollback', {
     title: 'Roll back the last change',
     summary:
       'Undoes the last change of a component: restores its files, its images by digest and the previous versions of its secrets. Refuses if a newer image has run and may have changed the data irreversibly.',
     ours: true,
     offered: (component) => component.known,
     load: async () => (await import('./recover.ts')).rollback,
-  },
-  {
-    verb: 'recover',
+  }),
+  flow('operate', 'recover', {
     title: 'Resume interrupted changes',
     summary:
       'Lists changes to a stack that did not complete because the console was killed, a machine went down or a step failed. Each can be finished or undone.',
@@ -46,9 +42,8 @@ export const deployFlows: readonly Flow[] = lazyFlows({ right: 'operate', about:
       undo: { meaning: 'undo interrupted changes without a prompt' },
     },
     load: async () => (await import('./recover.ts')).recover,
-  },
-  {
-    verb: 'up',
+  }),
+  flow('operate', 'up', {
     title: 'Start components that should be running',
     summary:
       'Starts all deployed components that should be running, for example after a power cut or an outage. Starts dependencies first, and each component when the previous one is healthy. Reports which components failed to start and why, and which secrets managers are sealed. Components that an operator stopped stay stopped, unless you name them.',
@@ -56,9 +51,8 @@ export const deployFlows: readonly Flow[] = lazyFlows({ right: 'operate', about:
     usage: '[COMPONENT...|all]',
     wordsFor: ({ id }) => [[id]],
     load: async () => (await import('./up.ts')).up,
-  },
-  {
-    verb: 'route',
+  }),
+  flow('operate', 'route', {
     title: 'Route a component through the VPN gateway',
     summary:
       "Moves a component to the network of the VPN gateway, which then publishes its ports. All of its traffic then leaves through the tunnel or not at all; that it uses the gateway's network is verified afterwards. The route survives updates and restarts of the gateway. --direct undoes it. If the component is already routed, prompts whether to undo the route; without a terminal, joins the gateway's network again.",
@@ -70,5 +64,5 @@ export const deployFlows: readonly Flow[] = lazyFlows({ right: 'operate', about:
     ours: true,
     offered: ({ speaks, known }) => known && speaks !== 'gluetun',
     load: async () => (await import('./route.ts')).route,
-  },
+  }),
 ]);

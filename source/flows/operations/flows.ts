@@ -1,16 +1,14 @@
-import { type Flow, lazyFlows } from '../flow.ts';
+import { type Flow, flow, lazyFlows } from '../flow.ts';
 
-export const operationFlows: readonly Flow[] = lazyFlows({ about: 'component', right: 'read' }, [
-  {
-    verb: 'ops',
+export const operationFlows: readonly Flow[] = lazyFlows({ about: 'component' }, [
+  flow('read', 'ops', {
     title: 'List operations',
     summary: 'Lists the operations of a component, or of all components: what each does, the right that it requires, and its inputs.',
     all: true,
     offered: ({ known }) => known,
     load: async () => (await import('./list-operations.ts')).listOperations,
-  },
-  {
-    verb: 'op',
+  }),
+  flow('read', 'op', {
     title: 'Run an operation',
     summary:
       'Sends a request of the catalog to a component, or runs a program in its container, and shows the response. Prompts for inputs that are not set. Secrets come from the secret store, or are typed.',
@@ -22,22 +20,18 @@ export const operationFlows: readonly Flow[] = lazyFlows({ about: 'component', r
     },
     offered: ({ known }) => known,
     load: async () => (await import('./run-operation.ts')).runOperation,
-  },
-  {
-    verb: 'login',
+  }),
+  flow('operate', 'login', {
     title: 'Log in to a component',
     summary:
       'Prompts for an API key, or for a user name and a password, verifies them with one request, and stores what the operations need in the secret store. Passwords that the component exchanges for a token are not stored.',
-    right: 'operate',
     offered: ({ known }) => known,
     load: async () => (await import('./log-in.ts')).logIn,
-  },
-  {
-    verb: 'logout',
+  }),
+  flow('operate', 'logout', {
     title: 'Remove the stored credentials of a component',
     summary: 'Removes the credentials that were stored by login from the secret store.',
-    right: 'operate',
     offered: ({ known }) => known,
     load: async () => (await import('./log-in.ts')).logOut,
-  },
+  }),
 ]);
