@@ -2,7 +2,6 @@ import type { Catalog } from '../catalog/catalog.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Fleet } from '../fleet/model.ts';
 import type { Flow, FlowContext, FlowInput, FlowOutcome } from '../flows/flow.ts';
-import type { KeyPriority } from '../hosts/key-priority.ts';
 import type { Tunnels } from '../hosts/tunnel.ts';
 import type { Logs } from '../logs/store.ts';
 import type { Operator } from '../session/session.ts';
@@ -31,7 +30,6 @@ export interface QuarterdeckApp {
   readonly engineMissing?: boolean;
   /** Prompts of ssh while it connects. They are declined while there are no subscribers. */
   readonly questions: HostQuestions;
-  readonly keyPriority?: KeyPriority;
   /** Adds and drops hosts as the configuration changes, starting with the first rows. Used by the console. */
   followHosts(): Promise<void>;
   /** Local ports that are forwarded to components of other machines; closed with the app. */

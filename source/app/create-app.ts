@@ -11,7 +11,6 @@ import { openFleet } from '../fleet/open-fleet.ts';
 import { EngineScope } from '../flows/engine-scope.ts';
 import type { FlowContext } from '../flows/flow.ts';
 import type { Grant } from '../grants/grant.ts';
-import { KeyPriority } from '../hosts/key-priority.ts';
 import { openLocalHost } from '../hosts/local-host.ts';
 import { Tunnels } from '../hosts/tunnel.ts';
 import { openLogs } from '../logs/rings.ts';
@@ -41,9 +40,8 @@ export async function createApp(options: AppOptions): Promise<QuarterdeckApp> {
   const home = env.HOME || homedir();
   const paths = practice?.paths ?? ownPaths(env, home);
   const dataFolder = practice ? join(practice.folder, 'data') : paths.data;
-  const keyPriority = new KeyPriority();
   // The practice modules are loaded only for practice.
-  const host = practice ? (await import('../hosts/practice-host.ts')).openPracticeHost(practice.folder) : openLocalHost({ keyPriority });
+  const host = practice ? (await import('../hosts/practice-host.ts')).openPracticeHost(practice.folder) : openLocalHost();
   const [{ settings, catalog }, here] = await Promise.all([
     // Checked before any of our files is read or written.
     refuseForeignFiles(paths).then(() => openOwnCatalog({ paths, env, readOnly: options.readOnly })),
@@ -55,7 +53,7 @@ export async function createApp(options: AppOptions): Promise<QuarterdeckApp> {
   // ssh is loaded only when the settings list remote hosts.
   const remoteNames =
     practice || options.readOnly ? [] : Object.keys(settings.hosts).filter((name) => wanted === 'all' || wanted.split('/', 1)[0] === name);
-  const remoteOptions = { paths, env, questions, openAt, keyPriority, enginesChanged: (name: string) => void remoteFleet.grow(name) };
+  const remoteOptions = { paths, env, questions, openAt, enginesChanged: (name: string) => void remoteFleet.grow(name) };
   const remoteHosts = createRemoteHosts(remoteOptions);
   const remote = await Promise.all(
     remoteNames.map(async (name) => {
@@ -222,7 +220,6 @@ export async function createApp(options: AppOptions): Promise<QuarterdeckApp> {
     flows: practiceControls ? [...flows, practiceControls.incident] : flows,
     engineMissing,
     questions,
-    keyPriority,
     tunnels,
     async run(flow, input, operator, signal, resume) {
       // Modules that only flows need are not loaded before the first frame.

@@ -8,7 +8,6 @@ import { findEngines } from '../engine/find-engines.ts';
 import { Fault } from '../faults/fault.ts';
 import type { EngineSource } from '../fleet/engine-watch.ts';
 import type { Host } from '../hosts/host.ts';
-import type { KeyPriority } from '../hosts/key-priority.ts';
 import { parseDestination } from '../hosts/ssh/destination.ts';
 import { openSshHost, type SshHost } from '../hosts/ssh/ssh-host.ts';
 import { cleanLine } from '../text/clean.ts';
@@ -20,15 +19,10 @@ export interface RemoteEnginesOptions {
   env: Readonly<Record<string, string | undefined>>;
   questions: HostQuestions;
   openAt: (address: EngineAddress, host: Host) => Promise<Engine>;
-  keyPriority?: KeyPriority;
   enginesChanged?: (name: string) => void;
 }
 
-export function openRemoteHost(
-  name: string,
-  { ssh, sudo }: HostSettings,
-  { paths, env, questions, keyPriority }: RemoteEnginesOptions,
-): SshHost {
+export function openRemoteHost(name: string, { ssh, sudo }: HostSettings, { paths, env, questions }: RemoteEnginesOptions): SshHost {
   return openSshHost({
     name,
     destination: parseDestination(ssh),
@@ -37,7 +31,6 @@ export function openRemoteHost(
     env,
     answer: (question, signal) => questions.ask(name, question, signal),
     ...(sudo && { sudo }),
-    ...(keyPriority && { keyPriority }),
   });
 }
 

@@ -1,5 +1,3 @@
-import { KeyPriority } from '../hosts/key-priority.ts';
-
 /** The reason for a frame: `key`, a key was pressed; `fact`, the state changed; `log`, lines arrived. */
 export type Haste = 'key' | 'fact' | 'log';
 
@@ -34,7 +32,7 @@ const remembering = 0.8;
  * lines of a busy log takes several times as long. Over a slow link facts and logs are drawn less often, and logs on a busy machine too.
  */
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: the three kinds of frames wait for one another
-export function createFrames(keyPriority = new KeyPriority()) {
+export function createFrames() {
   const keyed = new Set<() => void>();
   const waiting = new Map<() => void, { haste: Haste; wantedMs: number }>();
   const last: Record<Haste, number> = { key: Number.NEGATIVE_INFINITY, fact: Number.NEGATIVE_INFINITY, log: Number.NEGATIVE_INFINITY };
@@ -105,7 +103,6 @@ export function createFrames(keyPriority = new KeyPriority()) {
     if (closed) return;
     const nowMs = performance.now();
     if (haste === 'key') {
-      keyPriority.begin(typingMs);
       keyed.add(draw);
       const soonestMs = last.key + gapMs.key;
       if (soonestMs > nowMs) keyTimer ??= setTimeout(drawKeys, Math.ceil(soonestMs - nowMs));

@@ -23,7 +23,7 @@ interface Options extends Partial<ConsoleParts['sources']>, Pick<ConsoleParts, '
 export function createParts(options: Options): ConsoleParts & { close(): void } {
   const { app, theme, terminalLoans, copy, now = Date.now } = options;
   const keymap = createKeymap(options.keys);
-  const frames = createFrames(app.keyPriority);
+  const frames = createFrames();
   const store = createInterfaceStore(frames, options.start);
   const logs = createLogViewer(app.logs);
   const interrupted = watchInterrupted(app, store);

@@ -190,7 +190,7 @@ describe('logs', () => {
   const stamp = '2026-11-20T09:46:26.152324560Z';
   const logs = async (
     engine: Engine,
-    options: { tty?: boolean; follow?: boolean; tail?: number; sinceMs?: number } = {},
+    options: { tty?: boolean; follow?: boolean; tail?: number; sinceMs?: number; untimed?: boolean } = {},
   ): Promise<LogLine[]> => {
     const lines: LogLine[] = [];
     for await (const batch of engine.logs(webId, { signal: signal(), follow: false, tty: false, ...options })) lines.push(...batch);
@@ -210,6 +210,17 @@ describe('logs', () => {
       tail: '200',
       since: '1.500000000',
     });
+  });
+
+  test.each([
+    ['Docker omits them', docker20, false, 'false', `${stamp} written by the program`],
+    ['Docker needs them for a terminal', docker20, true, 'true', 'written by the program'],
+    ['Podman needs them', podman4, false, 'true', 'written by the program'],
+  ])('where timestamps are not used: %s', async (_, running, tty, timestamps, text) => {
+    const line = `${stamp} written by the program\n`;
+    const { engine, recorded } = await engineOf(running({ [`GET /containers/${webId}/logs`]: stream(tty ? line : frame(1, line)) }));
+    expect((await logs(engine, { untimed: true, tty })).map((read) => read.text)).toEqual([text]);
+    expect(recorded.requests.at(-1)?.query.get('timestamps')).toBe(timestamps);
   });
 
   test('20.10 names no type: the configuration decides; newer ones name it, and are believed', async () => {

@@ -179,7 +179,9 @@ class DockerodeEngine implements Engine {
     else yield* this.#readLog(id, kind, options);
   }
 
-  async *#readLog(id: string, engine: EngineKind, { signal, follow, tail, sinceMs, untilMs, tty }: LogOptions): AsyncIterable<LogBatch> {
+  async *#readLog(id: string, engine: EngineKind, { signal, follow, tail, sinceMs, untilMs, tty, untimed }: LogOptions) {
+    // They show where a line begins if there are no frames, and join Podman's pieces of a long one.
+    const timed = !untimed || tty || engine === 'podman';
     const answer = await this.#link.open(`/containers/${encodeURIComponent(id)}/logs`, {
       signal,
       limitMs: streamHeadLimitMs,
@@ -187,7 +189,7 @@ class DockerodeEngine implements Engine {
       query: {
         stdout: true,
         stderr: true,
-        timestamps: true,
+        timestamps: timed,
         follow,
         tail: tail ?? 'all',
         since: sinceMs === undefined ? undefined : unixTime(sinceMs),
@@ -197,7 +199,7 @@ class DockerodeEngine implements Engine {
     const type = String(answer.headers['content-type'] ?? '');
     // Newer engines send the content type; for the others, the container's configuration decides.
     const raw = type.includes('vnd.docker.raw-stream') ? true : type.includes('vnd.docker.multiplexed-stream') ? false : tty;
-    const lines = new LogLines({ tty: raw, engine });
+    const lines = new LogLines({ tty: raw, engine, timed });
     for await (const chunk of this.#untilAborted<Buffer>(signal, answer)) {
       const batch = lines.push(chunk);
       if (batch.length > 0) yield batch;

@@ -112,6 +112,8 @@ export interface LogOptions {
   sinceMs?: number;
   untilMs?: number;
   tty: boolean;
+  /** The times are not used. Docker, which sends a sixth more lines a second without them, then omits them where no line depends on them. */
+  untimed?: boolean;
 }
 
 export interface LogLine {

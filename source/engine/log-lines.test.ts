@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { frame } from '../../test/engine/recorded-engine.ts';
 import type { EngineKind, LogLine } from './engine.ts';
 import { LogLines, lineLimitBytes } from './log-lines.ts';
@@ -163,6 +163,22 @@ test('what the engine says in the stream is no line of the log', () => {
   const lines = new LogLines({ tty: false, engine: 'docker' });
   expect(lines.push(frame(3, 'Error grabbing logs: disk on fire'))).toHaveLength(0);
   expect(lines.engineSaid).toBe('Error grabbing logs: disk on fire');
+});
+
+describe('without timestamps', () => {
+  const untimed = (bytes: Buffer, size: number) => {
+    const lines = new LogLines({ tty: false, engine: 'docker', timed: false });
+    return [...inPieces(bytes, size).flatMap((chunk) => [...lines.push(chunk)]), ...lines.end()];
+  };
+  const texts = ['', 'a', `${stampA} written by the program`, `${stampB}`, 'x'.repeat(40_000), 'naïve', 'the end'];
+
+  test.each([1, 7, 4_096, 1_000_000])('frames in pieces of %i bytes: every line once, its own timestamp in it', (size) => {
+    const pieces = texts.flatMap((text) => inPieces(Buffer.from(`${text}\n`), 16_384).map((piece) => frame(1, piece)));
+    const ending = [frame(1, 'ended with its program'), frame(1, 'next start\n'), frame(2, 'unended')];
+    const lines = untimed(Buffer.concat([...pieces, ...ending]), size);
+    expect(lines.map(({ text }) => text)).toEqual([...texts, 'ended with its program', 'next start', 'unended']);
+    expect(lines.at(-1)).toEqual({ timeMs: undefined, stamp: '', stream: 'stderr', text: 'unended' });
+  });
 });
 
 test('any chunking yields the same lines', () => {

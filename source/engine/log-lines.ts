@@ -2,7 +2,7 @@ import { mapOf, parsedJson } from '../text/json-value.ts';
 import type { EngineKind } from './engine.ts';
 import { FrameSplitter, type FrameStream } from './frames.ts';
 import { type LogBatch, LogBatchBuilder } from './log-batch.ts';
-import { parseStamp, StampReader, stampLimitBytes } from './log-stamp.ts';
+import { noFraction, parseStamp, StampReader, stampLimitBytes } from './log-stamp.ts';
 
 /** A longer line is cut: it is not readable, and an endless one would fill the memory. */
 export const lineLimitBytes = 256 * 1024;
@@ -30,12 +30,13 @@ export class LogLines {
   /** The engine's own message in the log's stream: why it cannot continue. */
   engineSaid = '';
 
-  constructor({ tty, engine }: { tty: boolean; engine: EngineKind }) {
+  /** @param timed the engine sends timestamps; otherwise, only frames show that a line without a newline ended with its program */
+  constructor({ tty, engine, timed = true }: { tty: boolean; engine: EngineKind; timed?: boolean }) {
     this.#frames = tty ? undefined : new FrameSplitter();
     const refused = (sentence: string) => {
       this.engineSaid += sentence;
     };
-    const lines = (stream: 'stdout' | 'stderr', raw: boolean) => new LineBuilder(stream, raw, engine, this.#batches, refused);
+    const lines = (stream: 'stdout' | 'stderr', raw: boolean) => new LineBuilder(stream, raw, engine, timed, this.#batches, refused);
     this.#lines = { stdout: lines('stdout', tty), stderr: lines('stderr', tty), plain: lines('stdout', true) };
   }
 
@@ -71,7 +72,7 @@ export class LogLines {
 class LineBuilder {
   readonly #stamps = new StampReader();
   /** Bytes that may be a timestamp, until that is decided. Undefined in the middle of a line. */
-  #head: Buffer[] | undefined = [];
+  #head: Buffer[] | undefined;
   #headBytes = 0;
   /** Undefined if it is the one that `#stamps` read last. */
   #stamp: string | undefined = '';
@@ -86,15 +87,21 @@ class LineBuilder {
     private readonly stream: 'stdout' | 'stderr',
     private readonly raw: boolean,
     private readonly engine: EngineKind,
+    private readonly timed: boolean,
     private readonly batches: LogBatchBuilder,
     private readonly refused: (sentence: string) => void,
-  ) {}
+  ) {
+    if (timed) this.#head = [];
+  }
 
   push(bytes: Buffer, opensFrame: boolean): void {
-    if (opensFrame) {
+    if (opensFrame && this.timed) {
       this.#settleHead();
       this.#head = [];
       this.#headBytes = 0;
+    } else if (opensFrame) {
+      if (this.#open && this.#pieceBytes !== dockerPieceBytes) this.#finish();
+      this.#pieceBytes = 0;
     }
     let at = 0;
     while (at < bytes.length) {
@@ -106,6 +113,10 @@ class LineBuilder {
   /** The common case of a frame: one line with its timestamp, and no open line before it. False, without any effect, for all others. */
   takeWhole(chunk: Buffer, start: number, end: number): boolean {
     if (this.#open || this.#headBytes > 0 || chunk.indexOf(newline, start) !== end - 1) return false;
+    if (!this.timed) {
+      this.batches.add(undefined, noFraction, start, start, trimmedEnd(chunk, start, end - 1), this.stream);
+      return true;
+    }
     let stampEnd = start + shortestStampBytes;
     while (stampEnd < end && chunk[stampEnd] !== space) stampEnd++;
     if (chunk[stampEnd] !== space || !this.#stamps.read(chunk, start, stampEnd)) return false;
@@ -185,7 +196,7 @@ class LineBuilder {
       this.#finish();
     }
     // Within a frame, the following bytes belong to the same message and have its time.
-    this.#head = this.raw ? [] : undefined;
+    this.#head = this.raw && this.timed ? [] : undefined;
     this.#headBytes = 0;
     return end + 1;
   }

@@ -1,7 +1,6 @@
 import { arch, availableParallelism, homedir, hostname, networkInterfaces, platform, totalmem, uptime } from 'node:os';
 import { dialLocally } from './dial.ts';
 import type { Host, HostFacts } from './host.ts';
-import type { KeyPriority } from './key-priority.ts';
 import { ListenerWatch } from './listeners.ts';
 import { localFiles } from './local-files.ts';
 import { PacedConnection } from './paced-connection.ts';
@@ -11,11 +10,9 @@ import { runProgram, underGrant } from './program.ts';
 interface Options {
   /** Replaces the environment that `facts` reports (tests, the practice stack). */
   env?: Readonly<Record<string, string | undefined>>;
-  /** Paced connections yield to it. */
-  keyPriority?: KeyPriority;
 }
 
-export function openLocalHost({ env = process.env, keyPriority }: Options = {}): Host {
+export function openLocalHost({ env = process.env }: Options = {}): Host {
   const listeners = new ListenerWatch({ platform: platform(), exec: runProgram });
   return {
     name: 'local',
@@ -25,8 +22,7 @@ export function openLocalHost({ env = process.env, keyPriority }: Options = {}):
     run: (grant, argv, options) => underGrant(grant, options, (both) => runProgram(argv, both)),
     stream: (argv, { signal, ...options }) => pipeProgram({ signal }, argv, options),
     pipe: pipeProgram,
-    dial: (address, signal, { paced = false } = {}) =>
-      dialLocally(address, signal, { through: paced ? new PacedConnection({ keyPriority }) : undefined }),
+    dial: (address, signal, { paced = false } = {}) => dialLocally(address, signal, { through: paced ? new PacedConnection() : undefined }),
     facts: async (signal) => {
       signal.throwIfAborted();
       return factsOfThisMachine(env);

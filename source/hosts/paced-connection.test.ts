@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { KeyPriority } from './key-priority.ts';
 import { openLocalHost } from './local-host.ts';
 
 let folder: string;
@@ -12,7 +11,6 @@ let server: Server;
 /** The remote end. */
 let remote: Promise<Socket>;
 let near: Duplex;
-const keyPriority = new KeyPriority();
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'qd-paced-'));
@@ -20,7 +18,7 @@ beforeEach(async () => {
   remote = connected.promise;
   server = createServer((socket) => connected.resolve(socket));
   await new Promise<void>((resolve) => server.listen(join(folder, 's'), resolve));
-  near = await openLocalHost({ keyPriority }).dial({ socket: join(folder, 's') }, AbortSignal.timeout(10_000), { paced: true });
+  near = await openLocalHost().dial({ socket: join(folder, 's') }, AbortSignal.timeout(10_000), { paced: true });
 });
 afterEach(async () => {
   near.destroy();
@@ -76,41 +74,6 @@ test('what was sent before the end is there for whoever comes later', async () =
   });
   await new Promise((resolve) => near.once('end', resolve));
   expect(readBytes).toBe(40_000);
-});
-
-test('while keys are pressed a flood is read now and then, an answer at once, and nothing is lost', async () => {
-  const socket = await remote;
-  const totalBytes = 4 * 1024 * 1024;
-  let readBytes = 0;
-  near.on('data', (taken: Buffer) => {
-    readBytes += taken.length;
-  });
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
-  try {
-    keyPriority.begin(60_000);
-    const turn = () => new Promise((resolve) => setImmediate(resolve));
-    socket.end(Buffer.alloc(totalBytes, 'x'));
-    // Waits as after small reads, never as during a flood.
-    while (readBytes < 1024 * 1024) {
-      vi.advanceTimersByTime(1);
-      await turn();
-    }
-    const floodedBytes = readBytes;
-    for (let count = 0; count < 100; count++) await turn();
-    expect(readBytes).toBe(floodedBytes);
-    vi.advanceTimersByTime(150);
-    await vi.waitUntil(() => readBytes > floodedBytes, { timeout: 10_000 });
-    expect(readBytes - floodedBytes).toBeLessThanOrEqual(64 * 1024);
-    vi.advanceTimersByTime(60_000);
-    expect(keyPriority.isOn).toBe(false);
-    while (readBytes < totalBytes) {
-      vi.advanceTimersByTime(1);
-      await turn();
-    }
-  } finally {
-    vi.useRealTimers();
-  }
-  expect(readBytes).toBe(totalBytes);
 });
 
 test('what is asked arrives, and a far end that breaks off ends it', async () => {

@@ -1,19 +1,10 @@
 import type { OnReadOpts, Socket } from 'node:net';
 import { Duplex, type Writable } from 'node:stream';
-import type { KeyPriority } from './key-priority.ts';
 
 /** Pause after a small read: data written meanwhile arrives with the next read. */
 export const defaultPauseMs = 1;
 /** A read of this size is followed by no pause: a Unix socket holds 28 kB of lines of 100 characters. */
 const muchBytes = 16 * 1024;
-/**
- * More than this within a second is a flood, such as a log of 100,000 lines/s, and not a response that a user waits for. While keys are
- * pressed, a flood is read only now and then: the engine buffers the rest. Otherwise two busy cores delay a key by 40 to 80 ms instead of
- * 20 (`npm run bench`).
- */
-const floodBytes = 1024 * 1024;
-const floodWindowMs = 1000;
-const floodRestMs = 150;
 /** All connections read into the same buffer, one after the other, and copy out of it. */
 const shared = Buffer.allocUnsafeSlow(64 * 1024);
 /** Controls a connection that several streams share: releases data when the window has space. */
@@ -46,9 +37,6 @@ export class PacedConnection extends Duplex {
   #socket: Socket | undefined;
   #rest: NodeJS.Timeout | undefined;
   #isWanted = true;
-  #windowFromMs = 0;
-  #windowBytes = 0;
-  #isFlood = false;
   /** Pause between two reads; 0 reads everything as it arrives. */
   restMs = defaultPauseMs;
   /** The remote end has closed, or will send nothing more. */
@@ -60,7 +48,7 @@ export class PacedConnection extends Duplex {
     callback: (sizeBytes) => this.#take(sizeBytes),
   };
 
-  constructor(private readonly options: { gate?: SendGate; keyPriority?: KeyPriority | undefined } = {}) {
+  constructor(private readonly gate?: SendGate) {
     super({ allowHalfOpen: false });
   }
 
@@ -87,31 +75,14 @@ export class PacedConnection extends Duplex {
     const chunk = Buffer.allocUnsafe(sizeBytes);
     shared.copy(chunk, 0, 0, sizeBytes);
     this.hasSpoken = true;
-    this.options.gate?.received(sizeBytes);
+    this.gate?.received(sizeBytes);
     this.#isWanted = this.push(chunk);
-    const giveWay = this.#floods(sizeBytes) && this.options.keyPriority?.isOn === true;
-    if (this.#isWanted && !giveWay && (sizeBytes >= muchBytes || this.restMs === 0)) return true;
-    this.#rest ??= setTimeout(
-      () => {
-        this.#rest = undefined;
-        if (this.#isWanted) this.#socket?.resume();
-      },
-      giveWay ? floodRestMs : this.restMs,
-    );
+    if (this.#isWanted && (sizeBytes >= muchBytes || this.restMs === 0)) return true;
+    this.#rest ??= setTimeout(() => {
+      this.#rest = undefined;
+      if (this.#isWanted) this.#socket?.resume();
+    }, this.restMs);
     return false;
-  }
-
-  /** A connection stays classified as a flood until it sends little within a second without being held up. */
-  #floods(sizeBytes: number): boolean {
-    this.#windowBytes += sizeBytes;
-    if (this.#windowBytes >= floodBytes) this.#isFlood = true;
-    const nowMs = performance.now();
-    if (nowMs - this.#windowFromMs >= floodWindowMs) {
-      if (this.#windowBytes < floodBytes && !this.options.keyPriority?.isOn) this.#isFlood = false;
-      this.#windowFromMs = nowMs;
-      this.#windowBytes = 0;
-    }
-    return this.#isFlood;
   }
 
   override _read(): void {
@@ -120,7 +91,7 @@ export class PacedConnection extends Duplex {
   }
 
   override _write(chunk: Buffer, encoding: BufferEncoding, done: (error?: Error | null) => void): void {
-    const { gate } = this.options;
+    const { gate } = this;
     if (!gate) this.#socket?.write(chunk, encoding, done);
     else if (this.#socket) writeInPieces(this.#socket, chunk, gate, done);
   }

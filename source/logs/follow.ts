@@ -12,7 +12,7 @@ import type { LogTarget, LogTargets } from './targets.ts';
 import type { TimeSlices } from './time-slices.ts';
 
 interface FollowOptions
-  extends Pick<LogStreamOptions, 'follow' | 'tail' | 'sinceMs' | 'untilMs' | 'signal'>,
+  extends Pick<LogStreamOptions, 'follow' | 'tail' | 'sinceMs' | 'untilMs' | 'untimed' | 'signal'>,
     Pick<LogLimits, 'retryMs' | 'openingMs'> {
   opening: LimitFunction;
   turns: TimeSlices;
@@ -79,7 +79,7 @@ async function* readOnce(
   targets: LogTargets,
   target: LogTarget,
   { position, recent }: { position: LogPosition; recent: Record<LogLine['stream'], RecentStamps> },
-  { follow, tail, sinceMs, untilMs, signal, openingMs, opening, turns, opened, reading }: FollowOptions,
+  { follow, tail, sinceMs, untilMs, untimed, signal, openingMs, opening, turns, opened, reading }: FollowOptions,
 ): AsyncGenerator<LogBatch, void, void> {
   using stop = endingWith(signal);
   const watching = new AbortController();
@@ -103,6 +103,7 @@ async function* readOnce(
       ...(fromMs === undefined && tail !== undefined && { tail }),
       ...(since !== undefined && { sinceMs: since }),
       ...(untilMs !== undefined && { untilMs }),
+      ...(untimed && { untimed }),
     });
     const wasSeen = fromMs === undefined ? undefined : position.skipper();
     // The kind of engine may be known a moment after its first container.

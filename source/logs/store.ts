@@ -74,6 +74,8 @@ export interface LogStreamOptions {
   tail?: number;
   sinceMs?: number;
   untilMs?: number;
+  /** The lines' times are not used. They are omitted where nothing is followed or merged. */
+  untimed?: boolean;
   signal: AbortSignal;
   /** Messages for the operator: the engine is unreachable, a log cannot be read. */
   onNotice?: (message: string) => void;

@@ -58,6 +58,19 @@ describe('logs for a pipe', () => {
     expect(db.log.asked).toMatchObject([{ tail: 7, sinceMs: startMs, untilMs: startMs + 5, follow: false }]);
   });
 
+  test('times are omitted where nothing is merged or followed', async () => {
+    const read = async (count: number, options: Partial<LogStreamOptions>) => {
+      const boxes = Array.from({ length: count }, () => box([[1, 'a']]));
+      const { lines, stop } = streamOf(Object.fromEntries(boxes.map((each, at) => [`box-${at}`, each])), options);
+      for await (const run of lines) if (run.lines.length > 0) stop.abort();
+      return boxes.map(({ log }) => log.asked[0]?.untimed === true);
+    };
+    expect(await read(1, { untimed: true })).toEqual([true]);
+    expect(await read(1, {})).toEqual([false]);
+    expect(await read(1, { untimed: true, follow: true })).toEqual([false]);
+    expect(await read(2, { untimed: true })).toEqual([false, false]);
+  });
+
   test('one that cannot be read is a notice; all of them a fault', async () => {
     const mute = box();
     mute.log.failure = refusal();

@@ -76,6 +76,7 @@ export async function* logRuns(options: RunOptions): AsyncGenerator<readonly Log
           ...(initialTail !== undefined && initial?.has(origin.container) && { tail: initialTail }),
           ...(sinceMs !== undefined && { sinceMs }),
           ...(untilMs !== undefined && { untilMs }),
+          untimed: options.untimed === true && !follow && initial?.size === 1,
           signal,
           retryMs: limits.retryMs,
           openingMs: limits.openingMs,

@@ -109,6 +109,15 @@ describe('logs', () => {
     for (const option of ['tail', 'sinceMs', 'untilMs', 'services'] as const) expect(asked[0]?.[option]).toBeUndefined();
   });
 
+  test.each([
+    [['password-vault'], true],
+    [['password-vault', '--timestamps'], false],
+    [['password-vault', '--json'], false],
+    [['password-vault', 'rss-reader'], false],
+  ])('the engine may omit the times that are not shown: %j', async (argv, untimed) => {
+    expect((await run(argv)).asked).toMatchObject([{ untimed }]);
+  });
+
   test('with several containers each line names its own, aligned', async () => {
     const lines = [line('hello'), line('ready', ofDatabase)];
     expect((await run(['rss-reader'], { stream: giving(lines) })).stdout).toBe('reader   | hello\ndatabase | ready\n');

@@ -68,6 +68,7 @@ export async function runLogsVerb(context: VerbContext, names: readonly string[]
       follow,
       tail,
       ...range,
+      untimed: readable.length === 1 && flags.timestamps !== true && !options.json,
       signal: ending,
       onNotice: noteLoss,
     });

@@ -5,7 +5,6 @@ import { cleanLine } from '../../text/clean.ts';
 import { isOwnAddress } from '../../text/loopback.ts';
 import { dialLocally } from '../dial.ts';
 import type { DialAddress, PipedProgram } from '../host.ts';
-import type { KeyPriority } from '../key-priority.ts';
 import { defaultPauseMs, PacedConnection } from '../paced-connection.ts';
 import { notReached, systemError } from '../unreachable.ts';
 import type { RemoteShell } from './remote-files.ts';
@@ -38,7 +37,6 @@ export class RemoteDial {
   constructor(
     private readonly name: string,
     private readonly shell: RemoteShell,
-    private readonly keyPriority?: KeyPriority,
   ) {}
 
   async dial(connection: SshConnection, address: DialAddress, signal: AbortSignal, { paced = false } = {}): Promise<Duplex> {
@@ -96,7 +94,7 @@ export class RemoteDial {
 
   #openForwarded(connection: SshConnection, address: DialAddress, signal: AbortSignal): Promise<PacedConnection> {
     return connection.forwards.open(address, signal, async (socket) => {
-      const through = new PacedConnection({ gate: connection.sending, keyPriority: this.keyPriority });
+      const through = new PacedConnection(connection.sending);
       await dialLocally({ socket }, signal, {
         through,
         failed: (cause) => notReached(address, cause, { host: this.name, says: 'the connection to the host was lost' }),

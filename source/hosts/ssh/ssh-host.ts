@@ -1,7 +1,6 @@
 import { Fault } from '../../faults/fault.ts';
 import { limited } from '../../faults/waits.ts';
 import type { Host, HostFacts } from '../host.ts';
-import type { KeyPriority } from '../key-priority.ts';
 import { underGrant } from '../program.ts';
 import { type AnswerSsh, openAskpassSocket } from './askpass-socket.ts';
 import type { SshDestination } from './destination.ts';
@@ -28,7 +27,6 @@ export interface SshHostOptions {
   /** Sockets of remote engines are reached through sudo. */
   sudo?: boolean;
   /** Connections to its engines yield to it. */
-  keyPriority?: KeyPriority;
   /** Time limit for a shell to answer after the login; for tests. */
   shellLimitMs?: number;
 }
@@ -115,7 +113,7 @@ export function openSshHost(options: SshHostOptions): SshHost {
     },
   };
   const listeners = new RemoteListeners(shell);
-  const remote = new RemoteDial(name, shell, options.keyPriority);
+  const remote = new RemoteDial(name, shell);
   let facts: Promise<HostFacts> | undefined;
   let factsOf: SshConnection | undefined;
 
