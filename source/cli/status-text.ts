@@ -97,7 +97,7 @@ export function statusLines(
     const rows = here.map((component) => [
       `${output.glyph(component.state.severity)} ${cleanLine(component.id)}`,
       cleanLine(component.state.label),
-      component.sinceMs === undefined ? '' : durationText(nowMs - component.sinceMs),
+      component.sinceMs === undefined ? (component.services[0]?.upFor ?? '') : durationText(nowMs - component.sinceMs),
       whereText(component),
     ]);
     const severityOf = (row: number) => here[row]?.state.severity ?? 'unknown';
