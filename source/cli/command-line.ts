@@ -257,6 +257,9 @@ const without: ReadonlySet<string> = new Set(['status', 'ports', 'logs', 'audit'
 /** Returns the flows that the command line can mean: with all 130, commander takes longer to set up than many verbs take to run. */
 function flowsFor(argv: readonly string[], flows: readonly Flow[]): readonly Flow[] {
   const [first, second] = wordsIn(argv);
+  // The last word is still being typed.
+  const typed = first === 'complete' ? wordsIn(argv).slice(1, -1) : [];
+  if (typed.length > 0) return flowsFor(typed, flows);
   const verb = first === 'help' ? (second ?? first) : first;
   if (verb === undefined) return isHelp(argv) ? inHelpOrder(flows) : [];
   if (without.has(verb)) return [];

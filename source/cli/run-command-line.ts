@@ -111,6 +111,8 @@ export async function runCommandLine(argv: readonly string[], around: Surroundin
 const bareLine: ParsedLine = { run: undefined, verb: '', options: usualOptions };
 
 async function parse(argv: readonly string[], { version }: Surroundings, output: Output) {
+  // Without loading the parser, which takes longer than all the rest.
+  if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-V')) return { text: version };
   const [{ parseCommandLine }, { flows }] = await Promise.all([import('./command-line.ts'), import('../app/flow-registry.ts')]);
   return parseCommandLine(argv, { flows, version, columns: output.proseColumns });
 }

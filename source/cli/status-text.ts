@@ -98,7 +98,10 @@ export function statusLines(
     const columns: ListColumns<ComponentView> = {
       COMPONENT: { cell: ({ state, id }) => `${output.glyph(state.severity)} ${id}`, least: 16, paint: paintGlyph },
       STATE: { cell: ({ state }) => state.label, least: 12, paint: (cell, { state }) => output.paint(state.severity, cell) },
-      SINCE: { cell: ({ sinceMs }) => (sinceMs === undefined ? '' : durationText(nowMs - sinceMs)), align: 'right' },
+      SINCE: {
+        cell: ({ sinceMs, services }) => (sinceMs === undefined ? (services[0]?.upFor ?? '') : durationText(nowMs - sinceMs)),
+        align: 'right',
+      },
       WHERE: { cell: whereText, least: 10, paint: (cell) => output.paint('faint', cell) },
     };
     const table = listLines(here, columns, { width: output.columns });

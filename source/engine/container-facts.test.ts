@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { fullImageId, healthInStatus, listedFacts, runStateOf } from './container-facts.ts';
+import { fullImageId, healthInStatus, listedFacts, runStateOf, uptimeInStatus } from './container-facts.ts';
 
 test.each([
   ['Up 4 seconds (healthy)', 'healthy'],
@@ -9,6 +9,22 @@ test.each([
   ['Up 2 hours', 'none'],
   ['Exited (137) 2 seconds ago', 'none'],
 ])('health stands in the status text: %s is %s (R5)', (status, health) => expect(healthInStatus(status)).toBe(health));
+
+test.each([
+  ['Up Less than a second', undefined],
+  ['Up 59 seconds', undefined],
+  ['Up About a minute', '1m'],
+  ['Up 59 minutes (healthy)', '59m'],
+  ['Up About an hour (Paused)', '1h'],
+  ['Up 13 days', '13d'],
+  ['Up 8 weeks', '8w'],
+  ['Up 23 months', '23mo'],
+  ['Up 2 years', '2y'],
+  ['Exited (137) 2 hours ago', undefined],
+  ['', undefined],
+])('the status text tells for how long it is up, from a minute on: %s is %s', (status, uptime) =>
+  expect(uptimeInStatus(status)).toBe(uptime),
+);
 
 test("Podman's further words for states", () => {
   const words = ['configured', 'initialized', 'stopped', 'stopping'];

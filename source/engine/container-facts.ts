@@ -60,6 +60,14 @@ export function healthInStatus(status: string): ContainerHealth {
   return healthOf(said);
 }
 
+const shortUnits: Readonly<Record<string, string>> = { minute: 'm', hour: 'h', day: 'd', week: 'w', month: 'mo', year: 'y' };
+
+/** Reads `3w` in `Up 3 weeks (healthy)`: engines round it to one unit. Undefined in the first minute. */
+export function uptimeInStatus(status: string): string | undefined {
+  const [, count, unit = ''] = /^Up (?:(\d+)|About an?) (minute|hour|day|week|month|year)/.exec(status) ?? [];
+  return shortUnits[unit] && `${count ?? 1}${shortUnits[unit]}`;
+}
+
 export function listedFacts(listed: ListedContainer, libpod: LibpodContainer | undefined): ContainerFacts {
   const statusText = listed.Status ?? '';
   const listHealth = listed.Health ? healthOf(listed.Health.Status) : healthInStatus(statusText);

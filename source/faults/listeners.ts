@@ -9,5 +9,8 @@ export function createListeners() {
       for (const listener of [...all]) listener();
     },
     clear: () => all.clear(),
+    get count(): number {
+      return all.size;
+    },
   };
 }

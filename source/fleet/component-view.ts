@@ -1,6 +1,7 @@
 import type { CatalogEntry } from '../catalog/catalog.ts';
 import { groups as groupOrder } from '../catalog/groups.ts';
 import { listeningOf, publishedFor } from '../catalog/listening-port.ts';
+import { uptimeInStatus } from '../engine/container-facts.ts';
 import type { ContainerDetail, ContainerFacts, PublishedPort } from '../engine/engine.ts';
 import { authority } from '../text/authority.ts';
 import { cleanLine } from '../text/clean.ts';
@@ -138,6 +139,7 @@ function serviceOf(
   const shown = engineReachable ? explained : away(state.state, state.detail);
   const verdictMs = shown.state === 'starting' ? verdictOf(detail) : undefined;
   const isUnexplained = !halted && engineReachable;
+  const upFor = detail ? undefined : uptimeInStatus(container.statusText);
   const labelled = labelledDependencies(container).map(({ name }) => name);
   const dependsOn = (labelled.length > 0 ? labelled : (known?.dependsOn ?? [])).filter((name) => names.has(name));
   return {
@@ -153,6 +155,7 @@ function serviceOf(
       image: cleanLine(container.image),
       ...{ state: shown.state, severity: shown.severity, detail: shown.detail, health: facts.health },
       ...{ sinceMs: state.sinceMs, exitCode: state.exitCode, restarts: state.restarts },
+      ...(upFor && { upFor }),
       ports: distinctPorts(detail && container.ports.length === 0 ? detail.ports : container.ports),
       tty: detail?.tty ?? false,
       ...(state.causeUnknown && isUnexplained && { causeUnknown: true }),

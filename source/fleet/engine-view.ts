@@ -49,6 +49,7 @@ export function throwIfNothingAnswers({ engines }: FleetSnapshot): void {
 
 /** Containers with an address of their own whose ports are unknown: ports that no image exposes get no row. */
 function ownAddressNotes(watch: EngineWatch): string[] {
+  if (watch.lanNetworks.size === 0) return [];
   return [...watch.containers.values()].flatMap(({ id, name, state }) => {
     const { addresses, exposed } = watch.onLan(id);
     if (state !== 'running' || addresses.length === 0 || exposed.length > 0) return [];

@@ -2,6 +2,7 @@ import { addAbortListener } from 'node:events';
 import { isDeepStrictEqual } from 'node:util';
 import { expandHome } from '../config/paths.ts';
 import type { ContainerDetail, ContainerFacts, Engine, EngineEvent, EngineFacts } from '../engine/engine.ts';
+import { gatewaysOf } from '../engine/network-owners.ts';
 import { Fault, isAbort, messageOf } from '../faults/fault.ts';
 import { eachOf, limited, pauseFor } from '../faults/waits.ts';
 import type { Host, Listener } from '../hosts/host.ts';
@@ -15,6 +16,8 @@ export interface OnLan {
   addresses: readonly string[];
   exposed: ContainerDetail['exposed'];
 }
+
+const notOnLan: OnLan = { addresses: [], exposed: [] };
 
 export interface EngineSource {
   name: string;
@@ -51,6 +54,13 @@ const factsLaterMs = 500;
 /** Enough time for the screen to begin its first frame, which may wait for a file until then. */
 const factsAfterMs = 5;
 
+interface EngineWatchOptions {
+  observations?: Observations;
+  limits?: EngineLimits;
+  /** Of listed containers those about which the list does not tell enough: they are inspected first. */
+  undecided?: (listed: readonly ContainerFacts[]) => readonly ContainerFacts[];
+}
+
 /** Lists once, then applies the engine's events; when it becomes unreachable, reports that and reconnects by itself. */
 export class EngineWatch {
   readonly name: string;
@@ -67,11 +77,14 @@ export class EngineWatch {
   /** Offset by which the machine's clock is ahead of ours: the engine's times use that clock. */
   clockAheadMs = 0;
   settled = false;
+  /** True when all that states depend on is known, or the engine is unreachable. */
+  statesKnown = false;
   /** True when everything available is known: all containers inspected and the sockets read, or the engine unreachable. */
   complete = false;
 
   readonly #observations: Observations;
   readonly #limits: EngineLimits;
+  readonly #undecided: (listed: readonly ContainerFacts[]) => readonly ContainerFacts[];
   readonly #closing = new AbortController();
   readonly #details = new Map<string, ContainerDetail>();
   #seen: HostObservations;
@@ -97,9 +110,10 @@ export class EngineWatch {
   constructor(
     private readonly source: EngineSource,
     private readonly changed: () => void,
-    { observations = new Observations(), limits = engineLimits }: { observations?: Observations; limits?: EngineLimits } = {},
+    { observations = new Observations(), limits = engineLimits, undecided = (listed) => listed }: EngineWatchOptions = {},
   ) {
     this.#observations = observations;
+    this.#undecided = undecided;
     this.#seen = observations.host(source.name);
     this.name = source.name;
     this.host = source.host;
@@ -201,7 +215,8 @@ export class EngineWatch {
         }),
       );
       const listing = this.#list(engine, signal);
-      const clock = this.#readClock(signal);
+      // Before anything of a remote engine is shown: all of its times use that clock.
+      const clock = this.host.link ? this.#readHost(signal) : undefined;
       listing.catch(() => undefined);
       connecting.catch(() => undefined);
       await listing;
@@ -220,7 +235,15 @@ export class EngineWatch {
       eventsEnd.catch(() => undefined);
       this.#settle();
       await shownFirst();
-      await this.#inspectAll(engine, signal);
+      const all = [...this.containers.values()];
+      const open = this.#undecided(all);
+      const first = new Set([...open, ...gatewaysOf(open, all)]);
+      await Promise.all([this.#readHost(signal), this.#inspectAll(engine, [...first], signal)]);
+      this.#answered.resolve();
+      const rest = all.filter((container) => !first.has(container));
+      await Promise.all([this.#knowStates(open.length > 0, signal), this.#inspectAll(engine, rest, signal)]);
+      await this.#readNetworks(engine, signal);
+      this.changed();
       await this.#firstListeners;
       await this.#caughtUp(signal);
       this.complete = true;
@@ -258,7 +281,9 @@ export class EngineWatch {
       ...(fault && { code: fault.code, cause: fault.cause }),
     };
     this.#engineStartedMs = undefined;
+    this.statesKnown = true;
     this.complete = true;
+    this.#answered.resolve();
     this.#settle();
   }
 
@@ -266,7 +291,6 @@ export class EngineWatch {
     this.settled = true;
     this.#asked.resolve();
     this.changed();
-    this.#answered.resolve();
   }
 
   /** If the connection to the machine is down, an attempt makes sense as soon as it is up again. */
@@ -303,8 +327,11 @@ export class EngineWatch {
     const removedBefore = new Set(this.#removed);
     const list = await limited(signal, this.#limits.requestMs, (limit) => engine.list(limit));
     const listed = new Map(list.filter(({ id }) => !this.#removed.has(id)).map((container) => [container.id, container]));
-    // Changes from events during the list are newer than the list.
-    for (const [id, container] of this.containers) if (!before.has(id) && !listed.has(id)) listed.set(id, container);
+    for (const [id, container] of this.containers) {
+      const now = listed.get(id);
+      // Changes from events during the list are newer than the list.
+      if (now ? isSame(container, now) : !before.has(id)) listed.set(id, container);
+    }
     for (const id of removedBefore) this.#removed.delete(id);
     this.containers = listed;
     for (const id of this.#details.keys()) if (!this.containers.has(id)) this.#details.delete(id);
@@ -326,17 +353,24 @@ export class EngineWatch {
     this.#seen.noteRemoved(service, timeMs);
   }
 
-  /** Before anything of its engine is shown: all times from the engine use that clock. */
-  async #readClock(signal: AbortSignal): Promise<void> {
-    if (!this.host.link) return;
+  /** Also reads the addresses that its programs listen on: interfaces come and go. Values that cannot be read are kept. */
+  async #readHost(signal: AbortSignal): Promise<void> {
     const facts = await limited(signal, this.#limits.requestMs, (limit) => this.host.facts(limit)).catch(() => undefined);
-    if (facts) this.clockAheadMs = facts.clockAheadMs ?? 0;
+    if (!facts) return;
+    this.hostAddresses = facts.addresses;
+    this.clockAheadMs = facts.clockAheadMs ?? 0;
+    this.#bootedMs = facts.bootedMs;
   }
 
-  async #inspectAll(engine: Engine, signal: AbortSignal): Promise<void> {
-    await eachOf([...this.containers.keys()], this.#limits.inspectsAtOnce, (id) => this.#inspect(engine, id, signal));
-    await this.#readNetworks(engine, signal);
+  /** Past events decide only about containers of which the list does not tell enough. */
+  async #knowStates(byEvents: boolean, signal: AbortSignal): Promise<void> {
+    if (byEvents) await this.#caughtUp(signal);
+    this.statesKnown = true;
     this.changed();
+  }
+
+  async #inspectAll(engine: Engine, containers: readonly ContainerFacts[], signal: AbortSignal): Promise<void> {
+    await eachOf(containers, this.#limits.inspectsAtOnce, ({ id }) => this.#inspect(engine, id, signal));
   }
 
   /** Only a list of networks shows their drivers: it is read again when a network appears that was not in the last one. */
@@ -353,6 +387,7 @@ export class EngineWatch {
   }
 
   onLan(id: string): OnLan {
+    if (this.lanNetworks.size === 0) return notOnLan;
     const detail = this.#details.get(id);
     const addresses = detail?.endpoints.flatMap((endpoint) => (this.lanNetworks.has(endpoint.network) ? endpoint.addresses : [])) ?? [];
     return { addresses, exposed: detail?.exposed ?? [] };
@@ -390,14 +425,12 @@ export class EngineWatch {
   async #reconcile(engine: Engine, signal: AbortSignal): Promise<never> {
     for (;;) {
       await pauseFor(this.#limits.reconcileMs, signal);
-      const before = new Map(this.containers);
-      await this.#observations.reload();
+      const before = this.containers;
+      const hasNews = await this.#observations.reload();
       await this.#list(engine, signal);
-      for (const [id, now] of this.containers) {
-        const then = before.get(id);
-        if (!then || then.state !== now.state || then.health !== now.health || then.name !== now.name) this.#touch(id);
-      }
-      this.changed();
+      const changed = [...this.containers].filter(([id, now]) => before.get(id) !== now);
+      for (const [id] of changed) this.#touch(id);
+      if (hasNews || changed.length > 0 || before.size !== this.containers.size) this.changed();
     }
   }
 
@@ -487,20 +520,11 @@ export class EngineWatch {
 
   #readingListeners: Promise<void> | undefined;
 
-  /** Also reads the addresses that they listen on: interfaces come and go. Values that cannot be read are kept. */
   #readListeners(): Promise<void> {
     this.#readingListeners ??= limited(this.#closing.signal, this.#limits.requestMs, async (limit) => {
-      const [facts, listeners] = await Promise.all([
-        this.host.facts(limit).catch(() => undefined),
-        this.host.listeners(limit).catch(() => undefined),
-      ]);
       const seen = () => JSON.stringify([this.hostAddresses, this.listeners, this.clockAheadMs]);
       const before = seen();
-      if (facts) {
-        this.hostAddresses = facts.addresses;
-        this.clockAheadMs = facts.clockAheadMs ?? 0;
-        this.#bootedMs = facts.bootedMs;
-      }
+      const [listeners] = await Promise.all([this.host.listeners(limit).catch(() => undefined), this.#readHost(limit)]);
       if (listeners) {
         this.listeners = listeners;
         this.listenersMs = Date.now();
@@ -540,6 +564,11 @@ function keptOf(detail: ContainerDetail | undefined): ContainerDetail | undefine
   for (const name of Object.keys(kept) as (keyof ContainerDetail)[]) share(name);
   lastOfImage.set(kept.imageId, new WeakRef(kept));
   return kept;
+}
+
+/** Of fields that events report. Then an inspect, which tells more, is kept. */
+function isSame(known: ContainerFacts, listed: ContainerFacts): boolean {
+  return known.state === listed.state && known.health === listed.health && known.name === listed.name;
 }
 
 function serviceIn(labels: Readonly<Record<string, string>>): string | undefined {

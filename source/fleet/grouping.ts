@@ -29,7 +29,9 @@ export function composeLabel(container: Pick<ContainerFacts, 'labels'>, name: st
 
 /** From the label `db:service_healthy:false,redis:service_started:true`. */
 export function labelledDependencies(container: ContainerFacts): { name: string; condition: string }[] {
-  const parts = partsOf(composeLabel(container, 'depends_on') ?? '').map((part) => part.split(':'));
+  const written = composeLabel(container, 'depends_on');
+  if (!written) return [];
+  const parts = partsOf(written).map((part) => part.split(':'));
   return parts.flatMap(([name, condition = '']) => (name ? [{ name, condition }] : []));
 }
 

@@ -26,6 +26,8 @@ export interface ServiceView {
   detail: string;
   health: ContainerHealth;
   sinceMs: number | undefined;
+  /** `3w`, as its engine's list tells it: until an inspect shows since when. */
+  upFor?: string;
   exitCode: number | undefined;
   restarts: number;
   ports: readonly PublishedPort[];
@@ -211,8 +213,11 @@ export interface Fleet {
   snapshot(): FleetSnapshot;
   /** Called after each commit. */
   subscribe(listener: () => void): () => void;
-  /** Waits for the first answer or failure of every engine; `listed`: for its containers; `complete`: for all inspects and probes too. */
-  settle(signal: AbortSignal, how?: { listed?: boolean; complete?: boolean }): Promise<FleetSnapshot>;
+  /**
+   * Waits for the first answer or failure of every engine; `listed`: for its containers; `states`: for all that states depend on, probes
+   * included; `complete`: for the inspects of the other containers and the sockets too.
+   */
+  settle(signal: AbortSignal, how?: { listed?: boolean; states?: boolean; complete?: boolean }): Promise<FleetSnapshot>;
   /** Waits, at most this long, until every engine has been sent its container query: slow work can start while answers are pending. */
   asked(limitMs: number): Promise<void>;
   watchStats(componentKey: string): () => void;

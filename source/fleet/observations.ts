@@ -149,8 +149,8 @@ export class Observations {
   #written = '';
   #stored: Readonly<Record<string, unknown>> = {};
   #timer: NodeJS.Timeout | undefined;
-  #work: Promise<void>;
-  #reloading: Promise<void> | undefined;
+  #work: Promise<unknown>;
+  #reloading: Promise<boolean> | undefined;
 
   /** Without a path, kept for the life of the process. */
   constructor(
@@ -160,7 +160,7 @@ export class Observations {
     this.#work = this.#read();
   }
 
-  ready(): Promise<void> {
+  ready(): Promise<unknown> {
     return this.#work;
   }
 
@@ -176,22 +176,23 @@ export class Observations {
     return host;
   }
 
-  /** Reads what other processes wrote meanwhile. Never rejects. */
-  reload(): Promise<void> {
+  /** Reads what other processes wrote meanwhile, and returns whether they did. Never rejects. */
+  reload(): Promise<boolean> {
     this.#reloading ??= this.#work.then(() => {
       this.#reloading = undefined;
       return this.#read();
     });
     this.#work = this.#reloading;
-    return this.#work;
+    return this.#reloading;
   }
 
   /** Never rejects. */
   flush(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    this.#work = this.#work.then(() => this.#write());
-    return this.#work;
+    const writing = this.#work.then(() => this.#write());
+    this.#work = writing;
+    return writing;
   }
 
   close(): void {
@@ -213,11 +214,11 @@ export class Observations {
     if (isWritten) this.#written = text;
   }
 
-  async #read(): Promise<void> {
-    if (this.path === undefined) return;
+  async #read(): Promise<boolean> {
+    if (this.path === undefined) return false;
     try {
       const text = (await readOwnFile(this.path)) ?? '';
-      if (text === this.#written || text === '') return;
+      if (text === this.#written || text === '') return false;
       const stored = objectOf(parseJson(text));
       this.#written = text;
       this.#stored = objectOf(stored?.['hosts']) ?? {};
@@ -225,6 +226,7 @@ export class Observations {
     } catch {
       // The file is damaged: it is rewritten with the current data.
     }
+    return true;
   }
 }
 

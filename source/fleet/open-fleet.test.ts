@@ -127,6 +127,67 @@ describe('the fleet', () => {
     expect(engine.asked.list).toBe(1);
   });
 
+  test('what a list tells is not inspected before states are known; what it does not tell is', async () => {
+    /** Of the others it waits for ever. */
+    class ListingEngine extends LiveEngine {
+      readonly inspected: string[] = [];
+      override async list() {
+        const all = await super.list();
+        return all.map(
+          ({ id, name, image, imageId, createdMs, state, health, statusText, ports, labels, networkMode, networkAddresses }) => ({
+            ...{ id, name, image, imageId, createdMs, state, health, statusText, ports, labels, networkMode, networkAddresses },
+          }),
+        );
+      }
+      override async inspect(id: string, signal: AbortSignal) {
+        if (id.startsWith('id-of-plain')) return new Promise<undefined>(() => undefined);
+        const detail = await super.inspect(id, signal);
+        this.inspected.push(detail?.name ?? '');
+        return detail;
+      }
+    }
+    const engine = new ListingEngine();
+    const startedMs = Date.now() - 86_400_000;
+    engine.add('plain', { statusText: 'Up 3 weeks', startedMs });
+    engine.add('plain-vpn', { statusText: 'Up 3 weeks (healthy)', health: 'healthy', startedMs });
+    engine.add('vpn', { statusText: 'Up 24 hours', startedMs: startedMs + 60_000 });
+    engine.add('torrent', { statusText: 'Up 24 hours', networkMode: 'container:vpn', startedMs });
+    engine.add('new', { statusText: 'Up 4 seconds', startedMs: Date.now() - 4_000, restartCount: 7 });
+    engine.add('job', { state: 'exited', statusText: 'Exited (1) 24 hours ago', exitCode: 1, finishedMs: startedMs, restartPolicy: 'no' });
+    engine.add('proxy', { image: 'caddy', statusText: 'Up 3 weeks', startedMs });
+    const fleet = await fleetOn(engine);
+    const { components } = await fleet.settle(AbortSignal.timeout(5_000), { states: true });
+    expect(engine.inspected.sort()).toEqual(['job', 'new', 'proxy', 'torrent', 'vpn']);
+    expect(Object.fromEntries(components.map(({ id, state }) => [id, state.label]))).toEqual({
+      ...{ plain: 'running', 'plain-vpn': 'healthy', vpn: 'running', torrent: 'no network' },
+      ...{ new: 'restarting 7x', job: 'failed (1)', 'reverse-proxy': 'running' },
+    });
+    const [plain] = components.filter(({ id }) => id === 'plain');
+    expect(plain).toMatchObject({ sinceMs: undefined, services: [{ upFor: '3w' }] });
+  });
+
+  test('as time passes, only the host with an age to tell is built again', async () => {
+    const fleet = await fleetOn(engineWithReader());
+    const ended = new LiveEngine();
+    ended.add('job', { state: 'exited', exitCode: 1, finishedMs: Date.now() - 120_000, restartPolicy: 'no' });
+    const open = async () => {
+      throw new Fault('unreachable.engine', 'It is off.', 'Wait.');
+    };
+    fleet.add([
+      engineNameOf(ended, { ...hostDouble(), name: 'nas' }, 'nas'),
+      // Commits with each attempt.
+      { name: 'gone', host: { ...hostDouble(), name: 'gone' }, open },
+    ]);
+    await fleet.settle(AbortSignal.timeout(5_000), { complete: true });
+    const of = (host: string) => fleet.snapshot().components.find((component) => component.host === host);
+    expect(of('nas')?.detail).toBe('failed with exit code 1, 2 minutes ago');
+    const before = of('local');
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 60_000 });
+    onTestFinished(() => void vi.useRealTimers());
+    await vi.waitFor(() => expect(of('nas')?.detail).toBe('failed with exit code 1, 3 minutes ago'), { timeout: 3_000, interval: 5 });
+    expect(of('local')).toBe(before);
+  });
+
   test('a container that is made appears, one that is removed goes', async () => {
     const engine = engineWithReader();
     const fleet = await fleetOn(engine);

@@ -1,6 +1,6 @@
 import { addAbortListener } from 'node:events';
 import type { Catalog, CatalogEntry } from '../catalog/catalog.ts';
-import type { ContainerDetail } from '../engine/engine.ts';
+import type { ContainerDetail, ContainerFacts } from '../engine/engine.ts';
 import { gatewaysOf } from '../engine/network-owners.ts';
 import { createListeners } from '../faults/listeners.ts';
 import { limited } from '../faults/waits.ts';
@@ -16,6 +16,7 @@ import type { ComponentView, Fleet, FleetSnapshot, PortView, StatsHistory } from
 import { Observations } from './observations.ts';
 import { portViews } from './ports.ts';
 import { type ProbeTarget, ProbeWatch } from './probe-watch.ts';
+import { isDecidedByList } from './service-state.ts';
 import { StatsWatch } from './stats-watch.ts';
 
 export interface FleetOptions {
@@ -48,11 +49,11 @@ export interface ComponentRuntime {
 /** What one engine contributes to a snapshot. By the keys of components, or of their services. */
 interface FleetPart {
   components: ComponentView[];
-  runtimes: Map<string, ComponentRuntime>;
   targets: ProbeTarget[];
   entries: Map<string, CatalogEntry>;
   hostNetwork: Map<string, ContainerDetail | undefined>;
   ownAddresses: Map<string, OnLan>;
+  builtMs: number;
   /** When an age in it, or a state that depends on one, is next due. */
   reconsiderMs: number;
 }
@@ -83,19 +84,26 @@ export function openFleet(options: FleetOptions): OpenFleet {
     },
   };
   const observations = new Observations(options.observationsFile, { isWritable: options.observationsKept ?? true });
+  /** Of a component that the catalog knows, inspects show where its probe finds it. */
+  const undecided = (listed: readonly ContainerFacts[]) =>
+    groupContainers(listed, index).flatMap(({ entry, members }) =>
+      members.flatMap(({ container }) => (entry || !isDecidedByList(container) ? [container] : [])),
+    );
   const watchOf = (source: EngineSource) => {
-    const watch: EngineWatch = new EngineWatch(source, () => changed(watch), { observations, limits });
+    const watch: EngineWatch = new EngineWatch(source, () => changed(watch), { observations, limits, undecided });
     return watch;
   };
   const watches = options.engines.map(watchOf);
   const probes = new ProbeWatch((key, isNews) => changed(runtimes.get(key)?.watch, isNews), {
     execAllowed: options.execAllowed,
     defaultIntervalMs: options.probeIntervalMs,
+    // The figures of a component are sampled only while it is shown.
+    isShown: (key) => stats.isWatched(key),
   });
   const stats = new StatsWatch(sampled);
   const declared = new DeclaredServices(watches, stackFolder, changed);
   const deployed = new DeployedComponents(watches, stackFolder, changed, options.backupAges);
-  let runtimes: ReadonlyMap<string, ComponentRuntime> = new Map();
+  const runtimes = new Map<string, ComponentRuntime>();
   /** Rebuilt for a watch only when something about it changed, or its ages do. */
   const parts = new Map<EngineWatch, FleetPart>();
   const outdated = new Set<EngineWatch>();
@@ -105,8 +113,16 @@ export function openFleet(options: FleetOptions): OpenFleet {
   let committedMs = Number.NEGATIVE_INFINITY;
   let tookMs = 0;
   let closed = false;
-  let listed = false;
-  let complete = false;
+  /** As of the snapshot. */
+  let known = { listed: false, settled: false, states: false, complete: false };
+  /** What commands wait for, as far as engines alone tell it. */
+  const awaited = new Set<() => boolean>();
+  const reached = {
+    listed: () => watches.every((watch) => watch.settled || watch.link.state === 'connected'),
+    settled: () => watches.every((watch) => watch.settled),
+    states: () => watches.every((watch) => watch.statesKnown),
+    complete: () => watches.every((watch) => watch.statesKnown && watch.complete),
+  };
   const connections = new ConnectionWatch(schedule);
   for (const { host } of watches) connections.follow(host);
   const engineView = (watch: EngineWatch) => toEngineView(watch, connections.of(watch.host));
@@ -114,8 +130,11 @@ export function openFleet(options: FleetOptions): OpenFleet {
 
   function schedule(): void {
     if (closed || frame !== undefined) return;
+    const isAwaited = awaited.size > 0;
+    // A command shows nothing before it has what it waits for, and then goes on as soon as it can.
+    if (isAwaited && awaited.size === listeners.count && ![...awaited].some((isNear) => isNear())) return;
     // The first change after a quiet time is shown at once; a storm of changes once per frame, in a third of the time at most.
-    const pauseMs = snapshot.settled ? Math.min(Math.max(frameMs, 3 * tookMs), 1_000) : frameMs;
+    const pauseMs = isAwaited ? tookMs : snapshot.settled ? Math.min(Math.max(frameMs, 3 * tookMs), 1_000) : frameMs;
     frame = setTimeout(commit, Math.max(0, committedMs + pauseMs - performance.now()));
   }
 
@@ -134,22 +153,26 @@ export function openFleet(options: FleetOptions): OpenFleet {
     frame = undefined;
     committedMs = performance.now();
     const nowMs = Date.now();
-    const isSame = !rebuild(nowMs);
+    const components = rebuild(nowMs);
     const all = watches.flatMap((watch) => parts.get(watch) ?? []);
-    if (!isSame) {
-      runtimes = new Map(all.flatMap((part) => [...part.runtimes]));
+    if (components !== snapshot.components) {
       probes.follow(all.flatMap(({ targets }) => targets));
       stats.follow(runtimes);
     }
     snapshot = {
       revision: snapshot.revision + 1,
-      settled: watches.every((watch) => watch.settled),
+      settled: reached.settled(),
       engines: watches.map(engineView),
-      components: isSame ? snapshot.components : all.flatMap(({ components }) => components).sort(compareComponents),
+      components,
       ports: [...portsByHost.values()].flat(),
     };
-    listed = watches.every((watch) => watch.settled || watch.link.state === 'connected');
-    complete = watches.every((watch) => watch.complete) && probes.complete();
+    const isProbed = probes.complete();
+    known = {
+      listed: reached.listed(),
+      settled: snapshot.settled,
+      states: isProbed && reached.states(),
+      complete: isProbed && reached.complete(),
+    };
     clearTimeout(reconsider);
     const reconsiderMs = all.reduce((least, part) => Math.min(least, part.reconsiderMs), nowMs + agesMs);
     reconsider = setTimeout(schedule, Math.max(frameMs, reconsiderMs - nowMs));
@@ -157,20 +180,26 @@ export function openFleet(options: FleetOptions): OpenFleet {
     listeners.notify();
   }
 
-  /** Returns whether any component may have changed. */
-  function rebuild(nowMs: number): boolean {
+  /** Returns all components: the same list if none may have changed. */
+  function rebuild(nowMs: number): readonly ComponentView[] {
     // The clock may have been set back.
-    const isDue = (part?: FleetPart) => !part || part.reconsiderMs <= nowMs || part.reconsiderMs > nowMs + agesMs;
+    const isDue = (part?: FleetPart) => !part || part.reconsiderMs <= nowMs || part.builtMs > nowMs;
     const due = watches.filter((watch) => outdated.has(watch) || isDue(parts.get(watch)));
     const gone = [...parts.keys()].filter((watch) => !watches.includes(watch));
-    const counts = () => [...due, ...gone].some((watch) => (parts.get(watch)?.components.length ?? 0) > 0);
     outdated.clear();
-    const hadComponents = counts();
+    const before = new Set([...due, ...gone].flatMap((watch) => parts.get(watch)?.components ?? []));
+    for (const { key } of before) runtimes.delete(key);
     for (const watch of gone) parts.delete(watch);
-    for (const watch of due) parts.set(watch, buildPart(watch, nowMs));
+    const now = due.flatMap((watch) => {
+      const part = buildPart(watch, nowMs);
+      parts.set(watch, part);
+      return part.components;
+    });
     for (const host of new Set(due.map((watch) => watch.host))) portsByHost.set(host, portsOf(host));
     // A host that is away costs nothing, however often it is tried again.
-    return hadComponents || counts();
+    if (before.size + now.length === 0) return snapshot.components;
+    // In order, each by itself: sorting them is hardly more than joining them.
+    return [...snapshot.components.filter((component) => !before.has(component)), ...now].sort(compareComponents);
   }
 
   function groupsOf(watch: EngineWatch) {
@@ -189,10 +218,11 @@ export function openFleet(options: FleetOptions): OpenFleet {
   // biome-ignore lint/complexity/noExcessiveCognitiveComplexity: one pass over the containers fills everything that depends on them
   function buildPart(watch: EngineWatch, nowMs: number): FleetPart {
     const part: FleetPart = {
-      // All at once: each by itself would have the lists rebuilt as often as there are hosts.
-      ...{ components: [], targets: [], reconsiderMs: Math.ceil((nowMs + 1) / agesMs) * agesMs },
-      ...{ entries: new Map(), hostNetwork: new Map(), ownAddresses: new Map(), runtimes: new Map() },
+      ...{ components: [], targets: [], builtMs: nowMs, reconsiderMs: Number.POSITIVE_INFINITY },
+      ...{ entries: new Map(), hostNetwork: new Map(), ownAddresses: new Map() },
     };
+    // All at once: each by itself would have the lists rebuilt as often as there are hosts.
+    const agesDueMs = Math.ceil((nowMs + 1) / agesMs) * agesMs;
     const reachable = watch.link.state === 'connected';
     const groups = groupsOf(watch);
     const ids = componentIds(groups.map(({ group }) => group));
@@ -218,8 +248,13 @@ export function openFleet(options: FleetOptions): OpenFleet {
         backup: ours && deployed.backup(watch, group.name),
       });
       part.components.push(watch.clockAheadMs === 0 ? built.view : byOurClock(built.view, watch.clockAheadMs));
-      part.runtimes.set(built.view.key, { watch, group });
-      part.reconsiderMs = Math.min(part.reconsiderMs, built.reconsiderMs - watch.clockAheadMs);
+      runtimes.set(built.view.key, { watch, group });
+      const hasAge = missing.length > 0 || group.members.some(({ container }) => container.state !== 'running');
+      part.reconsiderMs = Math.min(
+        part.reconsiderMs,
+        built.reconsiderMs - watch.clockAheadMs,
+        hasAge ? agesDueMs : Number.POSITIVE_INFINITY,
+      );
       if (group.entry) {
         part.entries.set(key, group.entry);
         const target = reachable ? probeTarget(key, group, watch) : undefined;
@@ -231,6 +266,7 @@ export function openFleet(options: FleetOptions): OpenFleet {
         if (container.networkMode === 'host') part.hostNetwork.set(serviceKey(watch.name, group, service), watch.detail(container.id));
       }
     }
+    part.components.sort(compareComponents);
     return part;
   }
 
@@ -258,14 +294,21 @@ export function openFleet(options: FleetOptions): OpenFleet {
     watch.refresh();
   }
 
-  async function until(reached: () => boolean, signal: AbortSignal): Promise<void> {
+  async function until(what: keyof typeof known, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const check = () => reached() && resolve();
+    const check = () => known[what] && resolve();
     using _stop = addAbortListener(signal, () => reject(signal.reason));
     const unsubscribe = listeners.subscribe(check);
+    // One for each, also of those that wait for the same.
+    const isNear = () => reached[what]();
+    awaited.add(isNear);
     check();
-    await promise.finally(unsubscribe);
+    await promise.finally(() => {
+      awaited.delete(isNear);
+      unsubscribe();
+      if (outdated.size > 0) schedule();
+    });
   }
 
   void observations.ready().then(() => changed());
@@ -275,14 +318,14 @@ export function openFleet(options: FleetOptions): OpenFleet {
     snapshot: () => snapshot,
     subscribe: listeners.subscribe,
     async settle(signal, how) {
-      await until(() => (how?.complete ? complete : how?.listed ? listed : snapshot.settled), signal);
-      if (how?.complete) {
-        await observations.flush();
+      await until(how?.complete ? 'complete' : how?.states ? 'states' : how?.listed ? 'listed' : 'settled', signal);
+      if (how?.complete || how?.states) {
+        if (await observations.reload()) changed();
         // A network folder that does not respond must not block closing.
         await limited(signal, declaredLimitMs, () => Promise.all([declared.read(), deployed.read()])).catch(() => signal.throwIfAborted());
-        changed();
         clearTimeout(frame);
-        if (!closed) commit();
+        frame = undefined;
+        if (!closed && outdated.size > 0) commit();
       }
       return snapshot;
     },
@@ -356,7 +399,7 @@ function byOurClock(view: ComponentView, aheadMs: number): ComponentView {
 }
 
 function ownerOf(watch: EngineWatch, said: string): NetworkOwner | undefined {
-  const [owner] = gatewaysOf([{ networkMode: `container:${said}` }], [...watch.containers.values()]);
+  const [owner] = gatewaysOf([{ networkMode: `container:${said}` }], watch.containers.values());
   return owner && { name: owner.name, state: owner.state, startedMs: watch.detail(owner.id)?.startedMs };
 }
 
@@ -371,6 +414,6 @@ function probeTarget(key: string, group: ContainerGroup, watch: EngineWatch): Pr
     if (known && detail && !containers.has(known.name)) containers.set(known.name, detail);
   }
   const { host, hostAddresses, clockAheadMs, engine, facts } = watch;
-  const gateways = gatewaysOf([...containers.values()], [...watch.containers.values()]).flatMap(({ id }) => watch.detail(id) ?? []);
+  const gateways = gatewaysOf([...containers.values()], watch.containers.values()).flatMap(({ id }) => watch.detail(id) ?? []);
   return { key, entry, host, hostAddresses, clockAheadMs, engine, engineFacts: facts, containers, gateways };
 }

@@ -159,9 +159,10 @@ export function portViews(facts: PortFacts): PortView[] {
     });
   }
 
+  const rivals = Map.groupBy(views, ({ port, protocol }) => `${port}/${protocol}`);
   const noted = views.map((view) => ({
     ...view,
-    conflictWith: conflictsOf(view, views),
+    conflictWith: conflictsOf(view, rivals.get(`${view.port}/${view.protocol}`) ?? []),
     note: view.note ?? noteOf(view, engines.get(view.host)),
   }));
   return noted.sort(
@@ -196,13 +197,12 @@ function ownedBy(
   return { host: component.host, owner: component.id, component: component.key, service: service.name, conflictWith: [] };
 }
 
-function conflictsOf(view: PortView, all: readonly PortView[]): string[] {
-  const owners = all
+/** @param rivals all with its port and protocol */
+function conflictsOf(view: PortView, rivals: readonly PortView[]): string[] {
+  const owners = rivals
     .filter(
       (other) =>
         other !== view &&
-        other.port === view.port &&
-        other.protocol === view.protocol &&
         // Two programs on one port without a component share it on purpose (SO_REUSEPORT, IPv4 and IPv6): no conflict is reported.
         (other.component !== undefined || view.component !== undefined) &&
         (other.component !== view.component || other.service !== view.service) &&

@@ -116,13 +116,38 @@ describe('asking components how they are', { timeout: 60_000 }, () => {
       });
     }
     answers.set('last', async () => ({ text: 'fine' }));
-    watch.follow([...Array.from({ length: probeLimits.atOnce }, (_, number) => targetOf(`silent-${number}`)), targetOf('last')]);
+    const host = hostDouble();
+    const ids = [...Array.from({ length: probeLimits.atOnce }, (_, number) => `silent-${number}`), 'last'];
+    watch.follow(ids.map((id) => ({ ...targetOf(id), host })));
     await waitFor(() => expect(release).toHaveLength(probeLimits.atOnce));
     expect(asked).not.toContain('last');
     release[0]?.();
     await waitFor(() => expect(word('last')).toBe('fine'));
     for (const one of release) one();
     await waitFor(() => expect(watch.complete()).toBe(true));
+  });
+
+  test('a host whose components do not answer keeps no other host waiting', async () => {
+    const silent = Array.from({ length: probeLimits.atOnce }, (_, number) => targetOf(`silent-${number}`));
+    for (const { entry } of silent) answers.set(entry.id, () => new Promise(() => undefined));
+    answers.set('elsewhere', async () => ({ text: 'fine' }));
+    const host = hostDouble();
+    watch.follow([...silent.map((target) => ({ ...target, host })), targetOf('elsewhere')]);
+    await waitFor(() => expect(word('elsewhere')).toBe('fine'));
+  });
+
+  test('what is shown is probed first, and not less often because it fails; the rest backs off', async () => {
+    watch.close();
+    const intervalMs = 40;
+    watch = new ProbeWatch(() => {}, { execAllowed: true, defaultIntervalMs: intervalMs, isShown: (key) => key === 'local//shown' });
+    const host = hostDouble();
+    const hidden = Array.from({ length: probeLimits.atOnce + 1 }, (_, number) => `hidden-${number}`);
+    const containers = new Map([['app', containerDetail({ name: 'old', startedMs: 1 })]]);
+    for (const id of [...hidden, 'shown']) answers.set(id, async () => ({ ok: false, failure: 'Connection refused.' }));
+    watch.follow([...hidden, 'shown'].map((id) => ({ ...targetOf(id), host, containers })));
+    await waitFor(() => expect(asked.filter((id) => id === 'shown').length).toBeGreaterThan(12));
+    expect(asked.indexOf('shown')).toBeLessThan(asked.indexOf(`hidden-${probeLimits.atOnce}`));
+    expect(asked.filter((id) => id === 'hidden-0').length).toBeLessThan(8);
   });
 
   test('a program inside that does not end is not started again and again: no engine can end it', async () => {

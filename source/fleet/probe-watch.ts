@@ -1,7 +1,7 @@
-import pLimit from 'p-limit';
 import type { CallAnswer, CallTarget, RunCall } from '../calls/call.ts';
 import type { ConditionFacts } from '../calls/conditions.ts';
 import { messageOf } from '../faults/fault.ts';
+import type { Host } from '../hosts/host.ts';
 import { durationMs } from '../text/quantities.ts';
 import type { FindingView, ProbeView } from './model.ts';
 import { factsOf, sayingOf } from './probe-facts.ts';
@@ -16,12 +16,15 @@ export interface ProbeTarget extends Omit<CallTarget, 'name' | 'execAllowed'> {
 const usualIntervalMs = 15_000;
 
 export const probeLimits = {
+  /** On one host, so that a slow one does not keep others waiting. */
   atOnce: 4,
   /** Delay after a start or a change of health: the program needs a moment. */
   settleMs: 150,
   /** Interval while it is busy, or young and not responding yet. */
   eagerMs: 2_000,
   youngSeconds: 120,
+  /** The interval of a component that is not shown doubles with each failure, up to this multiple. */
+  mostPatience: 4,
 };
 
 /** Pause before a program inside the container that gave no result is run again: first and longest. */
@@ -42,17 +45,31 @@ interface Asking {
   setupTasks: ReadonlyMap<string, boolean>;
   kept: Map<string, { atMs: number; forMs: number; answer: CallAnswer }>;
   asked: boolean;
+  /** Multiple of its usual interval after the last probe. */
+  patience: number;
+}
+
+interface HostQueue {
+  running: number;
+  waiting: Set<Asking>;
+}
+
+interface ProbeWatchOptions {
+  execAllowed: boolean;
+  defaultIntervalMs?: number;
+  /** Components that are shown are probed first. */
+  isShown?: (key: string) => boolean;
 }
 
 /** Probes components in the background: never blocks the screen, never holds a credential, each call with its own limit (R81). */
 export class ProbeWatch {
   readonly #askings = new Map<string, Asking>();
-  readonly #limit = pLimit(probeLimits.atOnce);
+  readonly #queues = new WeakMap<Host, HostQueue>();
 
   constructor(
     /** With the key of the component. `isNews`: it says something else than before, not only later. */
     private readonly probed: (key: string, isNews: boolean) => void,
-    private readonly options: { execAllowed: boolean; defaultIntervalMs?: number },
+    private readonly options: ProbeWatchOptions,
   ) {}
 
   probe(key: string): ProbeView | undefined {
@@ -89,7 +106,8 @@ export class ProbeWatch {
       if (known && !kept) this.probed(target.key, true);
       known?.running?.abort();
       clearTimeout(known?.timer);
-      const results = kept ?? { probe: undefined, findings: noFindings, setupTasks: noSetupTasks, asked: false, kept: new Map() };
+      const nothing = { probe: undefined, findings: noFindings, setupTasks: noSetupTasks, asked: false, kept: new Map(), patience: 1 };
+      const results = kept ?? nothing;
       const asking: Asking = { ...results, target, incarnation, timer: undefined, running: undefined, again: false };
       this.#askings.set(target.key, asking);
       this.#later(asking, known === undefined ? 0 : probeLimits.settleMs);
@@ -121,10 +139,31 @@ export class ProbeWatch {
     clearTimeout(asking.timer);
     asking.timer = setTimeout(() => {
       asking.timer = undefined;
-      void this.#limit(async () => {
-        if (this.#askings.get(asking.target.key) === asking && !asking.running) await this.#ask(asking);
-      });
+      const { host } = asking.target;
+      const queue = this.#queues.get(host) ?? { running: 0, waiting: new Set() };
+      this.#queues.set(host, queue);
+      queue.waiting.add(asking);
+      this.#askNext(queue);
     }, ms);
+  }
+
+  #isShown({ target }: Asking): boolean {
+    return this.options.isShown?.(target.key) === true;
+  }
+
+  #askNext(queue: HostQueue): void {
+    while (queue.running < probeLimits.atOnce) {
+      const waiting = [...queue.waiting];
+      const asking = waiting.find((one) => this.#isShown(one)) ?? waiting[0];
+      if (!asking) return;
+      queue.waiting.delete(asking);
+      if (this.#askings.get(asking.target.key) !== asking || asking.running) continue;
+      queue.running++;
+      void this.#ask(asking).finally(() => {
+        queue.running--;
+        this.#askNext(queue);
+      });
+    }
   }
 
   async #ask(asking: Asking): Promise<void> {
@@ -179,6 +218,7 @@ export class ProbeWatch {
           ...reported.map(({ id, done }) => [id, conditions.holds(done, facts).holds] as const),
         ]);
       });
+      asking.patience = asking.probe?.failure === undefined ? 1 : Math.min(2 * asking.patience, probeLimits.mostPatience);
       const first = !asking.asked;
       asking.asked = true;
       this.probed(target.key, first || seen() !== before);
@@ -187,7 +227,8 @@ export class ProbeWatch {
       if (asking.again) asking.kept.clear();
       if (this.#askings.get(target.key) === asking) {
         const usualMs = entry.probe?.every ? durationMs(entry.probe.every) : (this.options.defaultIntervalMs ?? usualIntervalMs);
-        this.#later(asking, asking.again ? 0 : eager ? probeLimits.eagerMs : usualMs);
+        const patience = this.#isShown(asking) ? 1 : asking.patience;
+        this.#later(asking, asking.again ? 0 : eager ? probeLimits.eagerMs : patience * usualMs);
       }
     }
   }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { containerDetail } from '../../test/doubles/container-facts.ts';
-import { serviceState } from './service-state.ts';
+import { isDecidedByList, serviceState } from './service-state.ts';
 
 const nowMs = 1_000_000_000;
 const quiet = { diedMs: [], stopAskedMs: undefined };
@@ -13,6 +13,21 @@ function stateOf(
 ) {
   return serviceState(containerDetail(container), { ...quiet, ...history }, nowMs, { oneShot });
 }
+
+test.each([
+  [true, {}],
+  [true, { health: 'healthy' }],
+  [false, { health: 'unhealthy' }],
+  [false, { health: 'starting' }],
+  [false, { statusText: 'Up 40 seconds' }],
+  [false, { statusText: '' }],
+  [false, { state: 'exited', statusText: 'Exited (0) 3 hours ago' }],
+  [false, { state: 'paused', statusText: 'Up 3 hours (Paused)' }],
+  [false, { state: 'created', statusText: 'Created' }],
+  [false, { networkMode: 'container:vpn' }],
+] as const)('a list is enough (%s) only of what may be in no loop, is well and has a network of its own: %j (R5)', (isEnough, container) =>
+  expect(isDecidedByList(containerDetail(container))).toBe(isEnough),
+);
 
 test('255, which Docker says of what it did not see end, is no exit code', () => {
   const history = { engineStartedMs: nowMs - 115_000 } as object;

@@ -1,3 +1,4 @@
+import { uptimeInStatus } from '../engine/container-facts.ts';
 import type { ContainerDetail, ContainerFacts } from '../engine/engine.ts';
 import { cleanLine } from '../text/clean.ts';
 import { agoText, countText } from '../text/quantities.ts';
@@ -96,6 +97,12 @@ const faultCodes: ReadonlySet<number> = new Set([134, 139]);
 function exitText(code: number): string {
   const signal = signalNames[code];
   return signal ? `exit code ${code}, ${signal}` : `exit code ${code}`;
+}
+
+/** Returns whether a list is enough to tell its state: it has been up for too long to be in a loop, and its health is all that it says. */
+export function isDecidedByList({ state, health, statusText, networkMode }: ContainerFacts): boolean {
+  const isWell = state === 'running' && (health === 'healthy' || health === 'none');
+  return isWell && uptimeInStatus(statusText) !== undefined && !networkMode.startsWith('container:');
 }
 
 /** Reads the exit code in `Exited (137) 2 minutes ago`, for the time before an inspect has responded. */

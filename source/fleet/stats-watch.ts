@@ -44,6 +44,10 @@ export class StatsWatch {
     };
   }
 
+  isWatched(key: string): boolean {
+    return this.#series.has(key);
+  }
+
   history(key: string): StatsHistory | undefined {
     const series = this.#series.get(key);
     if (!series || series.history.memoryBytes.length === 0) return undefined;

@@ -18,10 +18,12 @@ export function settleFleet({ output, signal }: VerbContext, fleet: Fleet, compl
 export async function runStatusVerb({ output, options, signal, app }: VerbContext, name?: string): Promise<number> {
   const opened = await app();
   const { fleet } = opened;
+  // The table shows less than an inspect of every container tells, which takes many times as long as its list.
+  const how = options.json || name !== undefined ? { complete: true } : { states: true };
   const [snapshot, unfinished] = await whileWaiting(
     output,
     () => 'Waiting for the engine',
-    () => Promise.all([fleet.settle(signal, { complete: true }), opened.unfinished(signal)]),
+    () => Promise.all([fleet.settle(signal, how), opened.unfinished(signal)]),
   );
   if (name !== undefined) {
     throwIfNothingAnswers(snapshot);
