@@ -143,8 +143,15 @@ describe('asking components how they are', { timeout: 60_000 }, () => {
     const host = hostDouble();
     const hidden = Array.from({ length: probeLimits.atOnce + 1 }, (_, number) => `hidden-${number}`);
     const containers = new Map([['app', containerDetail({ name: 'old', startedMs: 1 })]]);
-    for (const id of [...hidden, 'shown']) answers.set(id, async () => ({ ok: false, failure: 'Connection refused.' }));
+    const allWait = Promise.withResolvers<void>();
+    const refused = async () => {
+      await allWait.promise;
+      return { ok: false, failure: 'Connection refused.' };
+    };
+    for (const id of [...hidden, 'shown']) answers.set(id, refused);
     watch.follow([...hidden, 'shown'].map((id) => ({ ...targetOf(id), host, containers })));
+    // Those that the host takes at once run, and the timers of the others have passed.
+    setTimeout(() => allWait.resolve(), 20);
     await waitFor(() => expect(asked.filter((id) => id === 'shown').length).toBeGreaterThan(12));
     expect(asked.indexOf('shown')).toBeLessThan(asked.indexOf(`hidden-${probeLimits.atOnce}`));
     expect(asked.filter((id) => id === 'hidden-0').length).toBeLessThan(8);

@@ -94,9 +94,9 @@ function documentFindings(): string[] {
 /** Messages of faults that are one literal: `new Fault('code', 'Message.'`. They begin with a capital, a value or the name of a program. */
 function faultFindings(): string[] {
   return sources.flatMap(({ path, text }) =>
-    [...text.matchAll(/new Fault\(\s*'[\w.]+',\s*(['"`])((?:(?!\1).)*)\1,/g)].flatMap(([, , message = '']) => {
+    [...text.matchAll(/(?:new Fault\(\s*'[\w.]+',|const message =)\s*(['"`])((?:(?!\1).)*)\1[,;]/g)].flatMap(([, , message = '']) => {
       const [first = ''] = message.split(' ');
-      const isSentence = (/^(?:[A-Z\d"(]|\$\{|--)/.test(message) || programs.includes(first)) && /(?:[.!?)]|\})$|\$\{[^}]*$/.test(message);
+      const isSentence = (/^(?:[A-Z\d"(]|\\?\$\{|--|\{run )/.test(message) || programs.includes(first)) && /(?:[.!?)]|\})$|\$\{[^}]*$/.test(message);
       return isSentence ? [] : [`${path}: the message "${message}" is not a sentence.`];
     }),
   );

@@ -80,7 +80,7 @@ async function unpackProject(grant: Grant, store: BackupStore, backup: BackupFac
   await checkWhole(source, backup, 'project.tar');
   const ended = await target.ended;
   if (ended.exitCode === 0) return;
-  const message = `project.tar could not be unpacked to ${folder}: ${failureOf(ended)}.`;
+  const message = `The archive project.tar could not be unpacked to ${folder}: ${failureOf(ended)}.`;
   throw new Fault('failed.restore', message, 'Check the permissions of the stack folder and the free space on its filesystem.');
 }
 
