@@ -96,7 +96,8 @@ function faultFindings(): string[] {
   return sources.flatMap(({ path, text }) =>
     [...text.matchAll(/(?:new Fault\(\s*'[\w.]+',|const message =)\s*(['"`])((?:(?!\1).)*)\1[,;]/g)].flatMap(([, , message = '']) => {
       const [first = ''] = message.split(' ');
-      const isSentence = (/^(?:[A-Z\d"(]|\\?\$\{|--|\{run )/.test(message) || programs.includes(first)) && /(?:[.!?)]|\})$|\$\{[^}]*$/.test(message);
+      const isSentence =
+        (/^(?:[A-Z\d"(]|\\?\$\{|--|\{run )/.test(message) || programs.includes(first)) && /(?:[.!?)]|\})$|\$\{[^}]*$/.test(message);
       return isSentence ? [] : [`${path}: the message "${message}" is not a sentence.`];
     }),
   );
