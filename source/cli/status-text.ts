@@ -7,6 +7,7 @@ import { type Group, groupTitles } from '../catalog/groups.ts';
 import { countedName } from '../catalog/state.ts';
 import { missingComponents, sealedManagers } from '../fleet/missing-components.ts';
 import type { ComponentView, EngineView, FleetSnapshot, ServiceView, Severity } from '../fleet/model.ts';
+import { statusText } from '../fleet/probe-status.ts';
 import { backupText, leftLines } from '../fleet/setup-tasks.ts';
 import { urlHost } from '../text/authority.ts';
 import { cleanLine } from '../text/clean.ts';
@@ -93,10 +94,12 @@ export function statusLines(
     for (const text of remarks.map((remark) => commandsFor(subject, remark)))
       for (const line of hangingLines(`  ${output.glyph('warning')} `, cleanLine(text), output.proseColumns))
         lines.push(output.paint('warning', line));
+    const hasStatus = here.some((component) => statusText(component, nowMs) !== '');
     // One table over all groups, so that the columns are aligned.
     const rows = here.map((component) => [
       `${output.glyph(component.state.severity)} ${cleanLine(component.id)}`,
       cleanLine(component.state.label),
+      ...(hasStatus ? [cleanLine(statusText(component, nowMs))] : []),
       component.sinceMs === undefined ? '' : durationText(nowMs - component.sinceMs),
       whereText(component),
     ]);
@@ -104,6 +107,7 @@ export function statusLines(
     const columns: TableColumn[] = [
       { heading: 'COMPONENT', least: 16, paint: (cell, row) => output.paint(severityOf(row), cell.slice(0, 1)) + cell.slice(1) },
       { heading: 'STATE', least: 12, paint: (cell, row) => output.paint(severityOf(row), cell) },
+      ...(hasStatus ? [{ heading: 'STATUS', least: 12 }] : []),
       { heading: 'SINCE', align: 'right' },
       { heading: 'WHERE', least: 10, paint: (cell) => output.paint('faint', cell) },
     ];
@@ -151,6 +155,7 @@ export function componentLines(
   };
   fact('what', [component.kind, component.product ? `${component.product}${version}` : ''].filter(Boolean).join('; '));
   fact('detail', component.detail);
+  fact('status', statusText(component, nowMs));
   fact('page', component.url ?? '');
   fact('project', component.project);
   fact('host', component.host);
