@@ -25,6 +25,7 @@ import { HostQuestions } from './host-questions.ts';
 import { ownHosts, readOnlyHere } from './listed-hosts.ts';
 import { enginesOn, openAt, practiceEngines } from './local-engines.ts';
 import { openOwnCatalog } from './open-catalog.ts';
+import { ProbeCredentials } from './probe-credentials.ts';
 import { createRemoteFleet } from './remote-fleet.ts';
 import { createRemoteHosts } from './remote-hosts.ts';
 import { keepSeenComponents } from './seen-components.ts';
@@ -83,12 +84,24 @@ export async function createApp(options: AppOptions): Promise<QuarterdeckApp> {
     else production.delete(engineView.name);
     return { ...engineView, stackFolder: stackFolderFor(engineView, engineView.stackFolder ?? stackFolder) };
   };
+  let vault: Promise<SecretStorage> | undefined;
+  const credentials = new ProbeCredentials({
+    async open() {
+      const opened = await vault;
+      if (practice || opened?.kind === 'file' || (opened && process.platform === 'darwin')) return opened;
+      // A keychain that a flow has opened may be locked again.
+      const { openSecretStorageQuietly } = await import('./secrets.ts');
+      return openSecretStorageQuietly({ paths, env });
+    },
+    ...(!practice && { refusedFile: join(paths.state, 'refused-credentials.json') }),
+  });
   const fleet = openFleet({
     engines: engines.map((engine) => prepare(engine, settings)),
     catalog,
     stackFolder,
     execAllowed: !options.readOnly,
     probeIntervalMs: settings.probeIntervalMs,
+    ...(!options.readOnly && { findCredential: credentials.find }),
     ...(!practice && { observationsFile: join(paths.state, 'observations.json') }),
     observationsKept: !options.readOnly,
     backupAges: practice ? async () => 'pretended' : backupAgesOf((engineName) => backups[engineName], catalog, stackFolder),
@@ -97,9 +110,8 @@ export async function createApp(options: AppOptions): Promise<QuarterdeckApp> {
 
   const practiceControls = practice && (await import('../flows/components/incident.ts'));
   const tunnels = new Tunnels();
-  let vault: Promise<SecretStorage> | undefined;
   let backupKeys: BackupKeys | undefined;
-  let inFront: Session;
+  let inFront: Session | undefined;
   const remoteFleet = createRemoteFleet({
     ...{ fleet, tunnels, hosts: remoteHosts, engines: remoteOptions },
     prepare: (engine, now) => {
@@ -131,6 +143,11 @@ export async function createApp(options: AppOptions): Promise<QuarterdeckApp> {
       return undefined;
     }
   };
+  const asking = () => {
+    // Probes read secrets without a session.
+    if (!inFront) throw new Fault('refused.sealed', 'The secrets are sealed.', 'Run the command in a terminal.');
+    return inFront;
+  };
   const context: FlowContext = {
     fleet,
     engineOf(engineName) {
@@ -159,7 +176,7 @@ export async function createApp(options: AppOptions): Promise<QuarterdeckApp> {
         vault = undefined;
         throw thrown;
       };
-      vault ??= openOwnSecretStorage({ paths, env, asking: () => inFront, practice: practice !== undefined, inForce }).catch(forget);
+      vault ??= openOwnSecretStorage({ paths, env, asking, practice: practice !== undefined, inForce }).catch(forget);
       return vault;
     },
     flowOf: (id) => flows.find((flow) => flow.id === id),
@@ -262,6 +279,11 @@ export async function createApp(options: AppOptions): Promise<QuarterdeckApp> {
         const notified = thrownFor(subject, reported(thrown));
         await end(wasCancelled ? 'cancelled' : 'failed', thrown);
         throw notified;
+      } finally {
+        if (inFront === session) {
+          inFront = undefined;
+          await credentials.drop({ afterLogin: flow.id === 'login' });
+        }
       }
     },
     async unfinished(signal) {

@@ -115,6 +115,8 @@ probe:
   version: '""'
   defaults: true
   states: [{when: 'true', state: up, id: up, severity: ok, detail: fine}]
+  withCredentials: [heat]
+  status: [{when: 'true', text: 3 loaves}]
 operations: [{id: heat, title: Heat it, call: status, right: destroy, consequences: [the dough]}]
 checks: [{id: hot, when: 'true', calls: [status], level: warning, message: Hot., remedy: Wait., run: turn}]
 transitions: [{from: cold, trigger: a match, condition: dry, to: hot, also: smoke}]

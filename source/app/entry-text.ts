@@ -173,11 +173,15 @@ function callSections(entry: CatalogEntry): Sections {
   };
 }
 
-function probeRow({ every, call, also, states }: NonNullable<CatalogEntry['probe']>, calls: CatalogEntry['calls']): Row {
+function probeRow(
+  { every, call, also, withCredentials, states, status }: NonNullable<CatalogEntry['probe']>,
+  calls: CatalogEntry['calls'],
+): Row {
   return [
     every === undefined ? 'at the configured interval' : `every ${every}`,
-    [call, ...also].map((name) => calls[name]?.title ?? name).join(' · '),
+    [call, ...also, ...withCredentials].map((name) => calls[name]?.title ?? name).join(' · '),
     `states: ${[...new Set(states.map(({ state }) => templateText(state)))].join(', ')}`,
+    status.length > 0 && `status: ${status.map(({ text }) => templateText(text)).join('; ')}`,
   ];
 }
 

@@ -2,7 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { readOwnFile, writeOwnFile } from '../config/own-files.ts';
 import type { OwnPaths } from '../config/paths.ts';
-import { openSecretStorage, type SecretStorageOptions } from '../secrets/open-secrets.ts';
+import { runProgram } from '../hosts/program.ts';
+import { keychainAbsence } from '../secrets/keychain.ts';
+import { backendInUse, openSecretStorage, type SecretStorageOptions } from '../secrets/open-secrets.ts';
 import { keychainStore, keyFile } from '../secrets/secret-store.ts';
 import type { SecretStorage } from '../secrets/secrets.ts';
 import type { Session } from '../session/session.ts';
@@ -33,4 +35,27 @@ export async function practiceSecretOptions(paths: OwnPaths): Promise<Pick<Secre
   const file = join(paths.data, 'practice.key');
   if ((await readOwnFile(file)) === undefined) await writeOwnFile(file, `${randomBytes(32).toString('base64')}\n`);
   return { env: { QUARTERDECK_SECRETS: 'file', QUARTERDECK_SECRETS_KEY_FILE: file } };
+}
+
+/** Opens the storage only if that cannot prompt: there are secrets, in an unlocked keychain or in a file that a key file opens. */
+export async function openSecretStorageQuietly({ paths, env }: Pick<Options, 'paths' | 'env'>): Promise<SecretStorage | undefined> {
+  const kind = await backendInUse({ paths, env });
+  if (kind === undefined) return undefined;
+  if (kind === 'keychain' ? !(await isKeychainUnlocked(env)) : !env.QUARTERDECK_SECRETS_KEY_FILE) return undefined;
+  return openSecretStorage({ env, paths, signal: AbortSignal.timeout(keychainLimitMs) });
+}
+
+const keychainLimitMs = 5_000;
+
+/** keytar itself prompts to unlock a keychain. macOS also prompts after an update of this program, and cannot be queried about it. */
+async function isKeychainUnlocked(env: Options['env']): Promise<boolean> {
+  if (process.platform !== 'linux') return process.platform === 'win32';
+  if (keychainAbsence(env) !== undefined) return false;
+  const collection = ['--dest=org.freedesktop.secrets', '/org/freedesktop/secrets/aliases/default'];
+  const property = ['org.freedesktop.DBus.Properties.Get', 'string:org.freedesktop.Secret.Collection', 'string:Locked'];
+  const limit = { limitMs: keychainLimitMs, signal: AbortSignal.timeout(keychainLimitMs) };
+  const answer = await runProgram(['dbus-send', '--session', '--print-reply=literal', ...collection, ...property], limit).catch(
+    () => undefined,
+  );
+  return answer?.exitCode === 0 && Buffer.from(answer.stdout).toString().includes('boolean false');
 }

@@ -35,6 +35,10 @@ describe('holds', () => {
     ['services.db.state == "running" && services.db.uptime < 60', {}],
     ['has(calls.config) && calls.config.ok && !calls.config.json.open', {}],
     ['json.?a.?b.orValue("none") == "none"', { a: {} }],
+    ['count(json.n, "stream") == "1 stream" && count([1, 2], "query", "queries") == "2 queries"', { n: 1 }],
+    ['count(json.n, "file") == "45,120 files"', { n: '45120' }],
+    ['percent(json.part, 8) == "13 %" && percent(json.part, 40) == "2.5 %" && percent(0, json.none) == "0 %"', { part: 1, none: 0 }],
+    ['dataSize(json.n) == "3.2 MB"', { n: 3_210_000 }],
   ])('%s', (source, json) => {
     expect(holds(source, facts(json))).toEqual({ holds: true });
   });
@@ -45,6 +49,8 @@ describe('holds', () => {
     ['json.t > "x"', { t: 3 }, /overload/],
     ['json.constructor != null', {}, /No such key: constructor/],
     ['nope == 1', {}, /Unknown variable: nope/],
+    ['count(json.n, "file") != ""', { n: null }, /not a number/],
+    ['percent(json.n, 3) != ""', { n: 'some' }, /not a number/],
     ['json.a &&', {}, /./],
     ['1 + 1', {}, /is not true or false/],
     ['json[99]', [1], /./],

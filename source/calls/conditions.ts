@@ -30,8 +30,8 @@ export function holds(source: string, facts: ConditionFacts): { holds: boolean; 
   return { holds: value };
 }
 
-export function callsOf(source: string): readonly string[] {
-  const expression = compileExpression(source, 'check');
+export function callsOf(source: string, scope: 'check' | 'probe' = 'check'): readonly string[] {
+  const expression = compileExpression(source, scope);
   return isProblem(expression) ? [] : [...expression.names.calls.keys()];
 }
 
@@ -48,15 +48,41 @@ export function evaluate(source: string, facts: ConditionFacts): { value?: unkno
 
 /** Parts that cannot be evaluated become `?`, so that the rest can be read. Never throws. Raw text: clean before showing. */
 export function fillTemplate(text: string, facts: ConditionFacts): string {
+  return (
+    filledParts(text, facts)
+      ?.map((part) => part ?? '?')
+      .join('') ?? text
+  );
+}
+
+/** Undefined for a value that is missing, and undefined for an invalid template. */
+function filledParts(text: string, facts: ConditionFacts): (string | undefined)[] | undefined {
   const template = readTemplate(text);
-  if (isTemplateProblem(template)) return text;
-  return template
-    .map((part) => {
-      if (typeof part === 'string') return part;
-      const { value } = evaluate(part.source, facts);
-      return value === undefined ? '?' : textOf(value).slice(0, 500);
-    })
-    .join('');
+  if (isTemplateProblem(template)) return undefined;
+  return template.map((part) => {
+    if (typeof part === 'string') return part;
+    const { value } = evaluate(part.source, facts);
+    return value === undefined || value === null ? undefined : textOf(value).slice(0, 500);
+  });
+}
+
+/** Returns the first status line whose condition is true and whose values all exist. Raw text: clean before showing. */
+export function statusLine({ probe }: Pick<CatalogEntry, 'probe'>, facts: ConditionFacts): string | undefined {
+  for (const { when, text } of probe?.status ?? []) {
+    const parts = holds(when, facts).holds ? filledParts(text, facts) : undefined;
+    const line = parts?.includes(undefined) ? undefined : parts?.join('').trim();
+    if (line) return line;
+  }
+  return undefined;
+}
+
+/** Returns the calls that the status lines of a probe use. The response of the probe's own call counts always. */
+export function statusCalls({ probe }: Pick<CatalogEntry, 'probe'>): ReadonlySet<string> {
+  const expressions = (probe?.status ?? []).flatMap(({ when, text }) => {
+    const template = readTemplate(text);
+    return isTemplateProblem(template) ? [] : [when, ...template.flatMap((part) => (typeof part === 'string' ? [] : [part.source]))];
+  });
+  return new Set([...(probe ? [probe.call] : []), ...expressions.flatMap((source) => callsOf(source, 'probe'))]);
 }
 
 /** Returns the first state of the probe whose condition is true, then the first default one; undefined if there is none. */

@@ -6,13 +6,17 @@ export function* checkExpressions(draft: Draft): Generator<RuleFinding> {
   const { component } = draft;
   const { probe } = component;
   if (probe) {
-    const asked = new Set([probe.call, ...probe.also]);
+    const asked = new Set([probe.call, ...probe.also, ...probe.withCredentials]);
     if (probe.version !== undefined) yield* checkExpression(draft, ['probe', 'version'], probe.version, 'probe', asked, 'any');
     for (const [index, state] of probe.states.entries()) {
       const path = ['probe', 'states', index];
       yield* checkExpression(draft, [...path, 'when'], state.when, 'probe', asked, 'bool');
       yield* checkTemplate(draft, [...path, 'state'], state.state, 'probe', asked);
       yield* checkTemplate(draft, [...path, 'detail'], state.detail, 'probe', asked);
+    }
+    for (const [index, { when, text }] of probe.status.entries()) {
+      yield* checkExpression(draft, ['probe', 'status', index, 'when'], when, 'probe', asked, 'bool');
+      yield* checkTemplate(draft, ['probe', 'status', index, 'text'], text, 'probe', asked);
     }
   }
   for (const [name, { gives = {}, error }] of Object.entries(component.calls)) {

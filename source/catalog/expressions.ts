@@ -1,5 +1,6 @@
 import { type ASTNode, TypeError as CheckError, Environment, EvaluationError, ParseError, type ParseResult } from '@marcbachmann/cel-js';
 import { namesLoopback } from '../text/loopback.ts';
+import { bytesText, numberText } from '../text/quantities.ts';
 
 /** Position of an expression, which decides its variables. */
 export type ExpressionScope = 'probe' | 'check' | 'config' | 'entry';
@@ -51,12 +52,35 @@ function environmentOf(scope: ExpressionScope): Environment {
     for (const name of scopeVariables[scope]) environment.registerVariable(name, 'dyn');
     // External values may have any type: a value that is not text refers to no name.
     environment.registerFunction('namesLoopback(dyn): bool', (address: unknown) => typeof address === 'string' && namesLoopback(address));
+    environment.registerFunction('count(dyn, string): string', (of: unknown, one: unknown) => counted(of, `${one}`, `${one}s`));
+    environment.registerFunction('count(dyn, string, string): string', (of: unknown, one: unknown, many: unknown) =>
+      counted(of, `${one}`, `${many}`),
+    );
+    environment.registerFunction('percent(dyn, dyn): string', (part: unknown, whole: unknown) => {
+      const share = numberIn(whole) === 0 ? 0 : (numberIn(part) / numberIn(whole)) * 100;
+      return `${share > 0 && share < 9.95 ? share.toFixed(1) : Math.round(share)} %`;
+    });
+    environment.registerFunction('dataSize(dyn): string', (size: unknown) => bytesText(numberIn(size)));
     // 500m and 2Gi can be compared only as numbers.
     if (scope === 'config' || scope === 'entry')
       environment.registerFunction('quantity(dyn): double', (written: unknown) => quantityValue(String(written)));
     environments.set(scope, environment);
   }
   return environment;
+}
+
+/** External values may have any type; products also write numbers as text, and a list counts its entries. Throws a plain Error otherwise. */
+function numberIn(value: unknown): number {
+  if (Array.isArray(value)) return value.length;
+  const number = typeof value === 'string' && value.trim() === '' ? Number.NaN : Number(value);
+  if (value === null || typeof value === 'object' || typeof value === 'boolean' || !Number.isFinite(number))
+    throw new Error('not a number');
+  return number;
+}
+
+function counted(of: unknown, one: string, many: string): string {
+  const number = Math.round(numberIn(of));
+  return `${numberText(number)} ${number === 1 ? one : many}`;
 }
 
 /** Never throws: errors are returned as a problem with its position. Results are cached. */

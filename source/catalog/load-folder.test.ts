@@ -464,6 +464,17 @@ describe('loadFolder', () => {
       /auth: none/,
     ],
     [
+      'a probe that logs in with a call that needs no credential',
+      'component',
+      'call: health\n  states',
+      'call: health\n  withCredentials: [health]\n  states',
+      'health]',
+      'probe.withCredentials[0]',
+      'call-users',
+      /inputs are all credentials/,
+      /list it in also/,
+    ],
+    [
       'an operation that claims to read',
       'component',
       'call: add, right: operate',

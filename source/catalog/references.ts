@@ -2,6 +2,7 @@ import { nameRemedy, nearRemedy } from '../text/nearest-name.ts';
 import type { YamlPath } from '../yaml/document.ts';
 import { checkBackup, secretArguments } from './backup-rules.ts';
 import { checkCompose } from './compose-references.ts';
+import { credentialInputs } from './credential-inputs.ts';
 import {
   type Draft,
   inComponent,
@@ -55,6 +56,7 @@ const references: Readonly<Record<string, keyof ReturnType<typeof knownNames>>> 
   'calls.*.engine.service': 'service',
   'probe.call': 'call',
   'probe.also.*': 'call',
+  'probe.withCredentials.*': 'call',
   'checks.*.calls.*': 'call',
   'operations.*.call': 'call',
   'calls.*.inputs.*.field': 'field',
@@ -295,6 +297,7 @@ function* checkCallUsers({ component }: Draft): Generator<RuleFinding> {
     yield* quiet(['probe', 'call'], component.probe.call, 'A probe');
     for (const [index, name] of component.probe.also.entries()) yield* quiet(['probe', 'also', index], name, 'A probe');
   }
+  yield* checkLogins(component);
   for (const [index, check] of component.checks.entries()) {
     for (const [at, name] of check.calls.entries()) yield* quiet(['checks', index, 'calls', at], name, 'A check');
   }
@@ -314,5 +317,16 @@ function* checkCallUsers({ component }: Draft): Generator<RuleFinding> {
     for (const [index, id] of ids.entries())
       if (ids.indexOf(id) !== index)
         yield inComponent([...list.split('.'), index, 'id'], `The id "${id}" is used twice.`, 'Change one of the two ids.');
+  }
+}
+
+function* checkLogins({ probe, calls }: Draft['component']): Generator<RuleFinding> {
+  for (const [index, name] of (probe?.withCredentials ?? []).entries()) {
+    const call = calls[name];
+    if (!call) continue;
+    const names = credentialInputs(call);
+    if (call.reads && call.http && names.length > 0 && Object.keys(call.inputs).every((input) => names.includes(input))) continue;
+    const message = `A probe can log in only with http calls that read, and whose inputs are all credentials, but "${name}" is not one.`;
+    yield inComponent(['probe', 'withCredentials', index], message, 'Use another call, or list it in also if it requires no credential.');
   }
 }

@@ -150,6 +150,8 @@ const probe = z.strictObject({
   version: condition.optional(),
   defaults: z.boolean().default(true),
   states: z.array(probedState).min(1),
+  withCredentials: texts,
+  status: entries({ when: condition.default('true'), text: template }),
 });
 
 const checks = entries({

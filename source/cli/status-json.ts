@@ -28,9 +28,11 @@ function serviceJson(service: ServiceView) {
 }
 
 function componentJson(component: ComponentView) {
-  const { sinceMs, url, backup, setupTasks, services, findings } = component;
+  const { sinceMs, url, backup, probe, setupTasks, services, findings } = component;
+  const isStale = probe?.status?.staleMs !== undefined;
   return {
     ...pick(component, 'id', 'project', 'group', 'product', 'known', 'state', 'serviceState', 'detail', 'health'),
+    status: probe?.status ? { text: probe.status.text, at: stamp(probe.status.staleMs ?? probe.atMs), stale: isStale } : null,
     since: stamp(sinceMs),
     restarts: component.restarts,
     url: url ?? null,

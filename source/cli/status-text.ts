@@ -7,6 +7,7 @@ import { type Group, groupTitles } from '../catalog/groups.ts';
 import { countedName } from '../catalog/state.ts';
 import { missingComponents, sealedManagers } from '../fleet/missing-components.ts';
 import type { ComponentView, EngineView, FleetSnapshot, ServiceView, Severity } from '../fleet/model.ts';
+import { statusText } from '../fleet/probe-status.ts';
 import { backupText, leftLines } from '../fleet/setup-tasks.ts';
 import { urlHost } from '../text/authority.ts';
 import { cleanLine } from '../text/clean.ts';
@@ -94,10 +95,12 @@ export function statusLines(
     for (const text of remarks.map((remark) => commandsFor(subject, remark)))
       for (const line of hangingLines(`  ${output.glyph('warning')} `, cleanLine(text), output.proseColumns))
         lines.push(output.paint('warning', line));
+    const hasStatus = here.some((component) => statusText(component, nowMs) !== '');
     // One table over all groups, so that the columns are aligned.
     const columns: ListColumns<ComponentView> = {
       COMPONENT: { cell: ({ state, id }) => `${output.glyph(state.severity)} ${id}`, least: 16, paint: paintGlyph },
       STATE: { cell: ({ state }) => state.label, least: 12, paint: (cell, { state }) => output.paint(state.severity, cell) },
+      ...(hasStatus && { STATUS: { cell: (component: ComponentView) => statusText(component, nowMs), least: 12 } }),
       SINCE: {
         cell: ({ sinceMs, services }) => (sinceMs === undefined ? (services[0]?.upFor ?? '') : durationText(nowMs - sinceMs)),
         align: 'right',
@@ -148,6 +151,7 @@ export function componentLines(
   };
   fact('what', [component.kind, component.product ? `${component.product}${version}` : ''].filter(Boolean).join('; '));
   fact('detail', component.detail);
+  fact('status', statusText(component, nowMs));
   fact('page', component.url ?? '');
   fact('project', component.project);
   fact('host', component.host);

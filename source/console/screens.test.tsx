@@ -290,7 +290,7 @@ function hostileApp() {
       url: name,
       services: [{ name, image: name, state: 'failed', detail: name }],
       findings: [{ check: 'x', level: 'error', message: name, remedy: name }],
-      probe: { label: name, severity: 'warning', detail: name, version: name, failure: name },
+      probe: { label: name, severity: 'warning', detail: name, version: name, failure: name, status: { text: name } },
     }),
     key: `nas/p${index}/x`,
   }));
@@ -455,6 +455,31 @@ describe('every screen at every size', { timeout: 180_000 }, () => {
     test('are whole with one host', async () => {
       const frame = await shown(['nas']);
       for (const label of ['certificate expired ', 'unexpected response ', 'setup required ']) expect(frame).toContain(label);
+    });
+
+    test('a status line replaces the product, or is beside it where there is room; a stale one has its age', async () => {
+      const healthy = { label: 'healthy', severity: 'ok' as const };
+      const status = { text: '3 streams', staleMs: sampleNowMs - 5 * 60_000 };
+      const base = { ...{ group: 'media', kind: '', image: 'x', state: 'running' as const, agoMs: day }, product: 'Jellyfin' };
+      const components = [
+        sampleComponent({ ...base, id: 'media-server', probe: { ...healthy, status: { text: '2 streams' } } }),
+        sampleComponent({ ...base, id: 'media-server-second', product: 'Plex', probe: { ...healthy, status } }),
+        sampleComponent({ ...base, id: 'music-server', product: 'Navidrome', probe: healthy }),
+      ];
+      const rows = async (columns: number) => {
+        const app = createFakeApp({ snapshot: { ...sampleSnapshot(), components } });
+        const harness = await openHarness({ size: { columns, rows: 24 }, app });
+        return harness
+          .frame()
+          .split('\n')
+          .filter((line) => line.includes('server'));
+      };
+      const narrow = await rows(80);
+      expect(narrow[0]).toMatch(/healthy .* 2 streams/);
+      expect(narrow[1]).toMatch(/3 streams \(5 minutes/);
+      expect(narrow[2]).toContain('Navidrome');
+      expect(narrow.join()).not.toContain('Jellyfin');
+      expect((await rows(200))[0]).toMatch(/healthy .*2 streams.* Jellyfin/);
     });
 
     test('leave space for names that differ at their end with several hosts', async () => {

@@ -72,6 +72,8 @@ export interface ProbeView {
   atMs: number;
   version: string | undefined;
   failure: string | undefined;
+  /** What one would open the page for: `3 streams`. `staleMs`: the time of the value, if the last probe could not renew it. */
+  status?: { text: string; staleMs?: number } | undefined;
 }
 
 export interface SetupTaskView {

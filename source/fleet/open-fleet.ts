@@ -15,6 +15,7 @@ import { CatalogIndex, type ContainerGroup, componentIds, groupContainers } from
 import type { ComponentView, Fleet, FleetSnapshot, PortView, StatsHistory } from './model.ts';
 import { Observations } from './observations.ts';
 import { portViews } from './ports.ts';
+import type { FindCredential } from './probe-login.ts';
 import { type ProbeTarget, ProbeWatch } from './probe-watch.ts';
 import { isDecidedByList } from './service-state.ts';
 import { StatsWatch } from './stats-watch.ts';
@@ -27,6 +28,8 @@ export interface FleetOptions {
   execAllowed: boolean;
   /** Probe interval for entries that set none, milliseconds (R81). */
   probeIntervalMs?: number;
+  /** Missing in read-only mode, whose user may be someone else. */
+  findCredential?: FindCredential | undefined;
   observationsFile?: string;
   observationsKept?: boolean;
   backupAges?: ReadBackupAges;
@@ -99,6 +102,7 @@ export function openFleet(options: FleetOptions): OpenFleet {
     defaultIntervalMs: options.probeIntervalMs,
     // The figures of a component are sampled only while it is shown.
     isShown: (key) => stats.isWatched(key),
+    findCredential: options.findCredential,
   });
   const stats = new StatsWatch(sampled);
   const declared = new DeclaredServices(watches, stackFolder, changed);
@@ -257,7 +261,7 @@ export function openFleet(options: FleetOptions): OpenFleet {
       );
       if (group.entry) {
         part.entries.set(key, group.entry);
-        const target = reachable ? probeTarget(key, group, watch) : undefined;
+        const target = reachable ? probeTarget({ key, id: built.view.id }, group, watch) : undefined;
         if (target) part.targets.push(target);
       }
       for (const { container, service } of group.members) {
@@ -404,7 +408,7 @@ function ownerOf(watch: EngineWatch, said: string): NetworkOwner | undefined {
 }
 
 /** Probes run for components whose main service runs and has been inspected. */
-function probeTarget(key: string, group: ContainerGroup, watch: EngineWatch): ProbeTarget | undefined {
+function probeTarget(view: Pick<ComponentView, 'key' | 'id'>, group: ContainerGroup, watch: EngineWatch): ProbeTarget | undefined {
   const { entry } = group;
   const main = group.members.find((member) => member.main)?.container;
   if (!entry || !watch.engine || !main || main.state !== 'running' || !watch.detail(main.id)) return undefined;
@@ -415,5 +419,6 @@ function probeTarget(key: string, group: ContainerGroup, watch: EngineWatch): Pr
   }
   const { host, hostAddresses, clockAheadMs, engine, facts } = watch;
   const gateways = gatewaysOf([...containers.values()], watch.containers.values()).flatMap(({ id }) => watch.detail(id) ?? []);
-  return { key, entry, host, hostAddresses, clockAheadMs, engine, engineFacts: facts, containers, gateways };
+  const { name: engineName } = watch;
+  return { ...view, engineName, entry, host, hostAddresses, clockAheadMs, engine, engineFacts: facts, containers, gateways };
 }

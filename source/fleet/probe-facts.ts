@@ -11,12 +11,14 @@ const detailColumns = 400;
 /** A shorter secret would hide every `1` of a message. */
 const leastMaskedLength = 4;
 
-/** Cleans and cuts texts, and masks the values of secret fields, which a response or a template can repeat (R2). */
-export function sayingOf({ entry, containers }: ProbeTarget): (text: string, columns?: number) => string {
+/** Cleans and cuts texts, and masks credentials and the values of secret fields, which a response or a template can repeat (R2). */
+export function sayingOf(
+  { entry, containers }: ProbeTarget,
+  credentials: readonly string[] = [],
+): (text: string, columns?: number) => string {
   const names = new Set(entry.fields.filter(({ secret }) => secret).map(({ env, name }) => env ?? name));
-  const secrets = [...containers.values()].flatMap(({ env }) =>
-    env.filter(([name, value]) => names.has(name) && value.length >= leastMaskedLength).map(([, value]) => value),
-  );
+  const own = [...containers.values()].flatMap(({ env }) => env.filter(([name]) => names.has(name)).map(([, value]) => value));
+  const secrets = [...own, ...credentials].filter((value) => value.length >= leastMaskedLength);
   secrets.sort((one, other) => other.length - one.length);
   return (text, columns = detailColumns) =>
     cut(cleanLine(secrets.reduce((rest, secret) => rest.replaceAll(secret, '(secret)'), text)), columns);

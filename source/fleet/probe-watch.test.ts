@@ -45,10 +45,14 @@ function targetOf(id: string, env: [string, string][] = [], how: Partial<Compone
   const entry = catalogEntry(
     id,
     { app: { image: id, main: true } },
-    { fields: [field], calls: { status: call }, probe: { call: 'status', also: [], defaults: false, states } },
+    {
+      fields: [field],
+      calls: { status: call },
+      probe: { call: 'status', also: [], withCredentials: [], defaults: false, states, status: [] },
+    },
   );
   return {
-    key: `local//${id}`,
+    ...{ key: `local//${id}`, engineName: 'local', id },
     entry,
     host: hostDouble(),
     hostAddresses: [],
@@ -206,5 +210,118 @@ describe('asking components how they are', { timeout: 60_000 }, () => {
     await waitFor(() => expect(word('vault')).toBe('bad key (secret)'));
     expect(JSON.stringify(watch.probe('local//vault'))).not.toContain(secret);
     expect(watch.probe('local//vault')?.detail).toBe('It says bad key (secret), key (secret).');
+  });
+});
+
+describe('what one would open the page for', { timeout: 60_000 }, () => {
+  const key = 'local//shop';
+  const sent: string[] = [];
+  const refused = new Set<string>();
+  let stored: string | undefined;
+  let streams: Partial<CallAnswer>;
+
+  const shop = (): ProbeTarget => {
+    const target = targetOf('shop', [], { http: undefined, tcp: { port: 'web' } });
+    const inputs = { API_KEY: { type: 'secret-string' as const, description: '', required: true, secret: true, file: false } };
+    const http = { method: 'GET' as const, port: 'web', path: '/streams', query: {}, headers: {} };
+    const calls = {
+      ...target.entry.calls,
+      streams: { ...target.entry.calls['status'], title: 'Count streams', auth: 'key', inputs, http },
+    };
+    const probe = {
+      ...{ call: 'status', also: [], withCredentials: ['streams'], defaults: true },
+      states: [
+        { when: 'status == 200 && calls.streams.status >= 300', state: 'worse', severity: 'error' as const, detail: '' },
+        { when: 'status == 200', state: 'healthy', severity: 'ok' as const, detail: '' },
+      ],
+      status: [
+        { when: 'true', text: '{count(calls.streams.json, "stream")}{size(calls.streams.json) > 2 ? " of " + calls.streams.text : ""}' },
+      ],
+    };
+    return { ...target, entry: { ...target.entry, calls: calls as typeof target.entry.calls, probe } };
+  };
+  const status = () => watch.probe(key)?.status;
+  const probedAgain = async () => {
+    const { atMs } = watch.probe(key) ?? { atMs: 0 };
+    await waitFor(() => expect(Date.now()).toBeGreaterThan(atMs));
+    watch.refresh(key);
+    await waitFor(() => expect(watch.probe(key)?.atMs).toBeGreaterThan(atMs));
+  };
+
+  beforeEach(async () => {
+    watch.close();
+    sent.length = 0;
+    refused.clear();
+    stored = 'key-one-1';
+    streams = { json: [1, 2], text: '[1, 2]' };
+    const findCredential = async () => {
+      const value = stored;
+      if (value === undefined) return undefined;
+      return { inputs: { API_KEY: value }, isRefused: refused.has(value), refuse: async () => void refused.add(value) };
+    };
+    watch = new ProbeWatch(() => {}, { execAllowed: true, defaultIntervalMs: 60_000, findCredential });
+    answers.set('shop', async ({ name, inputs }) => {
+      if (name !== 'streams') return {};
+      sent.push(inputs?.['API_KEY'] ?? '');
+      return streams;
+    });
+    watch.follow([shop()]);
+    await waitFor(() => expect(watch.complete()).toBe(true));
+  });
+
+  test('a stored credential reads it', () => {
+    expect(status()).toEqual({ text: '2 streams' });
+    expect(sent).toEqual(['key-one-1']);
+  });
+
+  test('a value that cannot be renewed keeps its time, and goes with the credential', async () => {
+    const { atMs } = watch.probe(key) ?? {};
+    streams = { ok: true, status: 503 };
+    await probedAgain();
+    expect(status()).toEqual({ text: '2 streams', staleMs: atMs });
+    streams = { ok: false, status: 0, failure: 'No response after 3 s.' };
+    await probedAgain();
+    expect(status()).toEqual({ text: '2 streams', staleMs: atMs });
+    expect(word('shop')).toBe('healthy');
+    stored = undefined;
+    await probedAgain();
+    expect(status()).toBeUndefined();
+  });
+
+  test('a refused credential is reported and not sent again until it changes; the state stays as it is', async () => {
+    streams = { status: 401 };
+    await probedAgain();
+    await probedAgain();
+    expect(sent).toEqual(['key-one-1', 'key-one-1']);
+    expect(word('shop')).toBe('healthy');
+    expect(status()).toBeUndefined();
+    expect(watch.findings(key)).toMatchObject([
+      { check: 'login-refused', level: 'notice', remedy: 'Log in again: quarterdeck login shop' },
+    ]);
+    [stored, streams] = ['key-two-2', { json: [1] }];
+    await probedAgain();
+    expect(status()).toEqual({ text: '1 stream' });
+    expect(watch.findings(key)).toEqual([]);
+  });
+
+  test('a redirect to a login page is a refusal', async () => {
+    streams = { status: 302 };
+    await probedAgain();
+    expect(watch.findings(key)).toHaveLength(1);
+  });
+
+  test('a component that is not well gets no credential: it may refuse any', async () => {
+    sent.length = 0;
+    answers.set('shop', async () => ({ status: 503 }));
+    await probedAgain();
+    expect(sent).toEqual([]);
+    expect(watch.findings(key)).toEqual([]);
+    expect(status()).toMatchObject({ text: '2 streams' });
+  });
+
+  test('a response that repeats the credential does not show it (R2)', async () => {
+    streams = { json: [1, 2, 3], text: 'key-one-1' };
+    await probedAgain();
+    expect(status()).toEqual({ text: '3 streams of (secret)' });
   });
 });

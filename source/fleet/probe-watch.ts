@@ -1,13 +1,18 @@
-import type { CallAnswer, CallTarget, RunCall } from '../calls/call.ts';
+import type { CallAnswer, CallRequest, CallTarget, RunCall } from '../calls/call.ts';
 import type { ConditionFacts } from '../calls/conditions.ts';
 import { messageOf } from '../faults/fault.ts';
 import type { Host } from '../hosts/host.ts';
 import { durationMs } from '../text/quantities.ts';
 import type { FindingView, ProbeView } from './model.ts';
 import { factsOf, sayingOf } from './probe-facts.ts';
+import { type FindCredential, logIn } from './probe-login.ts';
+import { renewedStatus, statusFrom } from './probe-status.ts';
 
 export interface ProbeTarget extends Omit<CallTarget, 'name' | 'execAllowed'> {
   key: string;
+  /** The name of its engine, and its own name there: secrets are stored under both. */
+  engineName: string;
+  id: string;
   hostAddresses: readonly string[];
   /** Offset by which the clock of the engine's start times is ahead of ours. */
   clockAheadMs?: number;
@@ -59,9 +64,10 @@ interface ProbeWatchOptions {
   defaultIntervalMs?: number;
   /** Components that are shown are probed first. */
   isShown?: (key: string) => boolean;
+  findCredential?: FindCredential | undefined;
 }
 
-/** Probes components in the background: never blocks the screen, never holds a credential, each call with its own limit (R81). */
+/** Probes components in the background: never blocks the screen, each call with its own limit (R81). */
 export class ProbeWatch {
   readonly #askings = new Map<string, Asking>();
   readonly #queues = new WeakMap<Host, HostQueue>();
@@ -172,7 +178,6 @@ export class ProbeWatch {
     asking.running = new AbortController();
     asking.again = false;
     const { signal } = asking.running;
-    const say = sayingOf(target);
     let eager = false;
     try {
       // Both load libraries that the first frame does not need.
@@ -183,26 +188,33 @@ export class ProbeWatch {
       const more = setupTasks.flatMap(({ calls }) => calls);
       const answers = await this.#answers(asking, runCall, more, signal);
       if (signal.aborted) return;
-      const facts = factsOf(target, answers);
+      const own = entry.probe && answers[entry.probe.call];
+      const login = await logIn(target, { ...factsOf(target, answers), ...(own && { answer: own }) }, conditions, {
+        find: this.options.findCredential,
+        answer: (request) => this.#answer(asking, runCall, { ...request, signal }),
+      });
+      if (signal.aborted) return;
+      const say = sayingOf(target, login.secrets);
+      const facts = factsOf(target, { ...answers, ...login.answers });
       const seen = () => JSON.stringify([asking.probe && { ...asking.probe, atMs: 0 }, asking.findings, [...asking.setupTasks]]);
       const before = seen();
       conditions.guardedTogether(() => {
         if (entry.probe) {
-          const answer = answers[entry.probe.call];
-          const probing: ConditionFacts = { ...facts, ...(answer && { answer }) };
-          const said = answer && conditions.probedState(entry, probing);
-          const version = answer?.ok && entry.probe.version ? conditions.evaluate(entry.probe.version, probing).value : undefined;
+          const probing: ConditionFacts = { ...facts, ...(own && { answer: own }) };
+          const said = own && conditions.probedState(entry, probing);
+          const version = own?.ok && entry.probe.version ? conditions.evaluate(entry.probe.version, probing).value : undefined;
           asking.probe = {
             state: said && { id: said.id, label: say(said.label, wordColumns), severity: said.severity },
             detail: say(said?.detail ?? ''),
             atMs: Date.now(),
             version: typeof version === 'string' && version !== '' ? say(version, wordColumns) : asking.probe?.version,
-            failure: answer && !answer.ok ? say(answer.failure) : undefined,
+            failure: own && !own.ok ? say(own.failure) : undefined,
+            status: renewedStatus(asking.probe, statusFrom(entry, probing, conditions, login), say),
           };
           eager =
             asking.probe.state?.severity === 'busy' || (asking.probe.failure !== undefined && facts.ageSeconds < probeLimits.youngSeconds);
         }
-        asking.findings = entry.checks
+        const findings = entry.checks
           .filter((check) => conditions.holds(check.when, facts).holds)
           .map((check) => ({
             check: check.id,
@@ -211,6 +223,7 @@ export class ProbeWatch {
             remedy: say(conditions.fillTemplate(check.remedy, facts)),
             ...(check.run !== undefined && { operation: check.run }),
           }));
+        asking.findings = [...findings, ...login.findings];
         // A call without a response says neither that the task is done nor that it is not.
         const reported = setupTasks.filter(({ calls }) => calls.every((name) => answers[name]?.ok));
         asking.setupTasks = new Map([
@@ -233,15 +246,9 @@ export class ProbeWatch {
     }
   }
 
-  /** Runs each call once, for all users of its response; an expensive call is not repeated before it is due. */
-  async #answers(
-    { target, kept }: Asking,
-    runCall: RunCall,
-    more: readonly string[],
-    signal: AbortSignal,
-  ): Promise<Record<string, CallAnswer>> {
-    const { entry } = target;
-    const callTarget: CallTarget = { ...target, execAllowed: this.options.execAllowed };
+  /** Runs each call once, for all users of its response. */
+  async #answers(asking: Asking, runCall: RunCall, more: readonly string[], signal: AbortSignal): Promise<Record<string, CallAnswer>> {
+    const { entry } = asking.target;
     const names = new Set([
       ...(entry.probe ? [entry.probe.call, ...entry.probe.also] : []),
       ...entry.checks.flatMap((check) => check.calls),
@@ -251,23 +258,25 @@ export class ProbeWatch {
     const ask = async (name: string): Promise<void> => {
       const call = entry.calls[name];
       // The lint refuses such entries; an operator's own catalog may be newer than its last check.
-      if (!call?.reads || call.auth !== 'none') return;
-      const before = kept.get(name);
-      if (before && Date.now() - before.atMs < before.forMs) {
-        answers[name] = before.answer;
-        return;
-      }
-      try {
-        const answer = await runCall(callTarget, { name, call, signal });
-        answers[name] = answer;
-        const forMs = answer.ok ? durationMs(call.keep) : call.exec && answer.status === 0 ? patienceMs(before) : 0;
-        kept.set(name, { atMs: Date.now(), forMs, answer });
-      } catch (thrown) {
-        answers[name] = { ok: false, status: 0, json: undefined, text: '', headers: {}, failure: messageOf(thrown), tookMs: 0 };
-      }
+      if (call?.reads && call.auth === 'none') answers[name] = await this.#answer(asking, runCall, { name, call, signal });
     };
     await Promise.all([...names].map(ask));
     return answers;
+  }
+
+  /** An expensive call is not repeated before it is due. */
+  async #answer({ target, kept }: Asking, runCall: RunCall, request: CallRequest): Promise<CallAnswer> {
+    const { name, call } = request;
+    const before = kept.get(name);
+    if (before && Date.now() - before.atMs < before.forMs) return before.answer;
+    try {
+      const answer = await runCall({ ...target, execAllowed: this.options.execAllowed }, request);
+      const forMs = answer.ok ? durationMs(call.keep) : call.exec && answer.status === 0 ? patienceMs(before) : 0;
+      kept.set(name, { atMs: Date.now(), forMs, answer });
+      return answer;
+    } catch (thrown) {
+      return { ok: false, status: 0, json: undefined, text: '', headers: {}, failure: messageOf(thrown), tookMs: 0 };
+    }
   }
 }
 

@@ -68,7 +68,7 @@ export const isKeychainAbsent = (thrown: unknown): boolean => thrown instanceof 
 export const isKeychainLocked = (thrown: unknown): boolean => thrown instanceof KeychainFault && thrown.state === 'locked';
 
 /** Returns why there can be no keychain here, without loading the library; undefined if it is worth a query. */
-function absenceOf(env: Environment): Fault | undefined {
+export function keychainAbsence(env: Environment): Fault | undefined {
   if (env.QUARTERDECK_KEYCHAIN === 'off')
     return new KeychainFault('absent', 'QUARTERDECK_KEYCHAIN is set to off', 'Unset QUARTERDECK_KEYCHAIN.');
   if (process.platform !== 'linux') return undefined;
@@ -94,7 +94,7 @@ async function overOthers<T>(ask: () => Promise<T>): Promise<T> {
 
 /** Sends one query to the keychain of the operating system. Throws `failed.keychain`, after three seconds at most. */
 export async function queryKeychain<T>(env: Environment, use: (keytar: Keytar) => Promise<T>): Promise<T> {
-  const absence = absenceOf(env);
+  const absence = keychainAbsence(env);
   if (absence) throw absence;
   if (silent && (silent.open || performance.now() - silent.sinceMs < silenceMs)) throw silent.fault;
   let timer: NodeJS.Timeout | undefined;

@@ -45,6 +45,13 @@ export async function openSecretStorage(options: SecretStorageOptions): Promise<
   return storage;
 }
 
+/** Returns the backend that holds the secrets of this installation, without opening it; undefined if none were ever stored. */
+export async function backendInUse({ env, paths }: Pick<SecretStorageOptions, 'env' | 'paths'>): Promise<Kind | undefined> {
+  const record = await readBackendRecord(join(paths.data, 'secrets-place.json'));
+  const wanted = wantedOf(env.QUARTERDECK_SECRETS);
+  return record && (wanted === 'auto' ? record.kind : wanted);
+}
+
 class BackendStorage implements SecretStorage {
   readonly #wanted: 'auto' | Kind;
   readonly #recordPath: string;

@@ -10,6 +10,11 @@ it.each(inventory.map(folderOf))('%s: provenance names only what component.yaml 
   expect(unknownNames(folder)).toEqual([]);
 });
 
+it('says of every status line where the names in the responses come from', () => {
+  const withLine = inventory.filter(({ id }) => (entries.get(id)?.probe?.status.length ?? 0) > 0);
+  expect(withLine.filter((component) => !readProvenance(component).probe)).toEqual([]);
+});
+
 it('says of every port and default of the inventory what it follows from (R7)', () => {
   const wrong = inventory.flatMap((component) => {
     const provenance = readProvenance(component);

@@ -45,6 +45,8 @@ const provenanceSchema = z.strictObject({
   errors: named(lined),
   beforeStart: named(sourced),
   firstRun: named(facts),
+  /** Of its status lines: where the names in the responses come from. */
+  probe: z.strictObject({ status: sourced }).optional(),
   sources: z.array(source).min(1),
   /** Lines of the specification that the entry is based on. */
   lines: z.array(line),

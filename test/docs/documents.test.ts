@@ -167,6 +167,7 @@ describe('docs/json.md', () => {
   const service = serviceView('reader', { ports: [{ address: '127.0.0.1', hostPort: 1, containerPort: 2, protocol: 'tcp' }] });
   const finding = { check: 'c', level: 'warning' as const, message: 'm', remedy: 'r' };
   const task = { id: 'd', title: 't', detail: '', done: false, by: 'hand' as const, urgent: true };
+  const probe = { state: undefined, detail: '', atMs: 0, version: undefined, failure: undefined, status: { text: 's' } };
   const unfinished = [{ engineName: 'local', run: 'r', by: 'b', startedAt: 's', components: ['c'], summary: 's' }];
   const engineName = engineView('local', {
     hostKind: 'ssh',
@@ -179,7 +180,7 @@ describe('docs/json.md', () => {
     revision: 1,
     settled: true,
     engines: [engineName],
-    components: [componentView('rss-reader', { services: [service], findings: [finding], setupTasks: [task], backup: { atMs: 0 } })],
+    components: [componentView('rss-reader', { services: [service], findings: [finding], setupTasks: [task], backup: { atMs: 0 }, probe })],
     ports: [
       portView(1, 'rss-reader', {
         component: 'local/stack/rss-reader',

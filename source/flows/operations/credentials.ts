@@ -1,5 +1,6 @@
 import { evaluate } from '../../calls/conditions.ts';
 import type { CatalogEntry } from '../../catalog/catalog.ts';
+import { credentialInputs } from '../../catalog/credential-inputs.ts';
 import type { ComponentCall } from '../../catalog/schema.ts';
 import { Fault } from '../../faults/fault.ts';
 import type { ComponentView } from '../../fleet/model.ts';
@@ -8,7 +9,6 @@ import type { Session } from '../../session/session.ts';
 import type { FlowContext } from '../flow.ts';
 import { readKept } from '../secrets/kept-secret.ts';
 import { loginPrefix, secretName, variableOf } from '../secrets/secret-names.ts';
-import { credentialInputs } from './credential-inputs.ts';
 
 export type Credentials = Readonly<Record<string, string>>;
 

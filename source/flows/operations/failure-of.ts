@@ -1,8 +1,8 @@
 import type { CallAnswer } from '../../calls/call.ts';
+import { credentialInputs } from '../../catalog/credential-inputs.ts';
 import type { ComponentCall } from '../../catalog/schema.ts';
 import { Fault } from '../../faults/fault.ts';
 import { cleanLine } from '../../text/clean.ts';
-import { credentialInputs } from './credential-inputs.ts';
 import { valueIn } from './credentials.ts';
 
 /** A call without expected statuses accepts any response, but an operation that was refused did not succeed. */

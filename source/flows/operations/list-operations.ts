@@ -4,7 +4,7 @@ import { countText } from '../../text/quantities.ts';
 import { entryOf } from '../call-target.ts';
 import type { Procedure } from '../flow.ts';
 import { showList } from '../list-table.ts';
-import { listedOperations } from './credential-inputs.ts';
+import { listedOperations } from './listed-operations.ts';
 
 /** Of the components that exist on the host, since a request needs one that can receive it. */
 export const listOperations: Procedure = async (session, input, context) => {

@@ -1,5 +1,6 @@
 import type { CallTarget } from '../../calls/call.ts';
 import type { CatalogEntry } from '../../catalog/catalog.ts';
+import { credentialInputs } from '../../catalog/credential-inputs.ts';
 import type { ComponentCall } from '../../catalog/schema.ts';
 import { Fault } from '../../faults/fault.ts';
 import type { Grant } from '../../grants/grant.ts';
@@ -9,7 +10,6 @@ import { entryOf, targetOf } from '../call-target.ts';
 import { componentOf } from '../components/service-targets.ts';
 import type { Procedure } from '../flow.ts';
 import { loginPrefix, secretName, variableOf } from '../secrets/secret-names.ts';
-import { credentialInputs } from './credential-inputs.ts';
 import { type Credentials, credentialName, givenBy, signInFor, storedCredentials } from './credentials.ts';
 import { failureOf } from './failure-of.ts';
 import { completeInputs } from './operation-inputs.ts';

@@ -1,5 +1,6 @@
 import type { WholeCallAnswer } from '../../calls/call.ts';
 import type { CatalogEntry } from '../../catalog/catalog.ts';
+import { credentialInputs } from '../../catalog/credential-inputs.ts';
 import { fillPlaceholders, requestPath } from '../../catalog/placeholders.ts';
 import type { ComponentCall } from '../../catalog/schema.ts';
 import { Fault } from '../../faults/fault.ts';
@@ -14,9 +15,9 @@ import { componentOf } from '../components/service-targets.ts';
 import type { FlowInput, FlowOutcome, Procedure } from '../flow.ts';
 import { optionOf, wordsUpTo } from '../flow-options.ts';
 import { saveFile } from '../save-file.ts';
-import { credentialInputs, listedOperations, readOnlyProblem } from './credential-inputs.ts';
 import { signInFor, storedCredentials } from './credentials.ts';
 import { failureOf } from './failure-of.ts';
+import { listedOperations, readOnlyProblem } from './listed-operations.ts';
 import { completeInputs, givenInputs } from './operation-inputs.ts';
 import { showAnswer } from './show-answer.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type ConditionFacts, evaluate, holds, probedState } from '../../../source/calls/conditions.ts';
+import { type ConditionFacts, evaluate, holds, probedState, statusLine } from '../../../source/calls/conditions.ts';
 import type { CatalogEntry } from '../../../source/catalog/catalog.ts';
 import { wholeCatalog } from '../../doubles/whole-catalog.ts';
 
@@ -94,6 +94,16 @@ export function versions(rows: [id: string, situation: Situation, version: strin
   describe('version that the product tells', () => {
     it.each(rows)('%s %#', { retry: 2 }, (id, situation, version) => {
       expect(versionOf(id, situation)).toBe(version);
+    });
+  });
+}
+
+/** The line beside the state; undefined where a value that it shows is missing. */
+export function statuses(id: string, cases: [what: string, situation: Situation, line: string | undefined][]) {
+  describe(`${id}: what one would open the page for`, () => {
+    it.each(cases)('%s', { retry: 2 }, (_, situation, line) => {
+      const entry = entryOf(id);
+      expect(statusLine(entry, factsOf(entry, situation))).toBe(line);
     });
   });
 }

@@ -1,6 +1,7 @@
 import { troubleOf } from '../../../app/connection-text.ts';
 import { labelColumns } from '../../../catalog/state.ts';
 import type { ComponentView, StatsHistory } from '../../../fleet/model.ts';
+import { statusText } from '../../../fleet/probe-status.ts';
 import { isUpState } from '../../../fleet/service-state.ts';
 import { isBackupDue, setupTasksLeft } from '../../../fleet/setup-tasks.ts';
 import { cleanLine } from '../../../text/clean.ts';
@@ -38,14 +39,15 @@ export const components: Screen<'components', (typeof keys)[number]['id']> = {
       ({ selected }) => commands.select(selected),
     );
 
-    function windowOf({ state, snapshot, component, width, height, previousTop }: View) {
+    function windowOf({ state, snapshot, component, width, height, previousTop, nowMs }: View) {
       const rows = rowsFor(snapshot.components, state.filters.components, state.grouping);
       const index = rows.findIndex((row) => row.kind === 'component' && row.component.key === component?.key);
       // Under headings that name the host, the rows omit it.
       const hosts = state.grouping === 'host' ? [] : snapshot.engines.map(({ name }) => name);
       const window = listWindow(rows, { previous: previousTop, selected: index, height: height - 2 });
       const labels = snapshot.components.map((each) => cleanLine(each.state.label));
-      return { rows, index, ...window, columns: columnsFor(width - 2, labels, hosts) };
+      const statuses = snapshot.components.map((each) => cleanLine(statusText(each, nowMs)));
+      return { rows, index, ...window, columns: columnsFor(width - 2, { labels, hosts, statuses }) };
     }
 
     return {
@@ -104,20 +106,30 @@ export const components: Screen<'components', (typeof keys)[number]['id']> = {
 
 export function componentSentence(listed: readonly ComponentView[], component: ComponentView | undefined): string[] {
   if (!component) return [];
-  return [
-    `Component ${listed.indexOf(component) + 1} of ${listed.length}: ${cleanLine(component.id)}, ${cleanLine(component.state.label)}.`,
-  ];
+  const { text, staleMs } = component.probe?.status ?? {};
+  // The age of a stale value would repeat the sentence with each minute.
+  const words = [cleanLine(component.id), cleanLine(component.state.label), staleMs === undefined ? text : undefined].filter(Boolean);
+  return [`Component ${listed.indexOf(component) + 1} of ${listed.length}: ${words.join(', ')}.`];
 }
 
 const ageColumns = 4;
 const mostHostColumns = 12;
 const loadColumns = 16;
 const leastStateColumns = 13;
+const leastStatusColumns = 16;
+const mostStatusColumns = 32;
+const productColumns = 16;
 
-function columnsFor(width: number, labels: readonly string[], hosts: readonly string[]) {
+interface Cells {
+  labels: readonly string[];
+  hosts: readonly string[];
+  statuses: readonly string[];
+}
+
+function columnsFor(width: number, { labels, hosts, statuses }: Cells) {
   // As wide as the longest label of all components, so that it stays the same in a filtered or scrolled list.
   const state = Math.min(labelColumns, Math.max(leastStateColumns, ...labels.map(textWidth)));
-  const columns = { id: 0, host: 0, state, product: 0, project: 0, image: 0, load: false };
+  const columns = { id: 0, host: 0, state, status: 0, product: 0, project: 0, image: 0, load: false };
   // Reserves space for the pointer, the glyph, a space after each column and one at the edge.
   let room = width - 4 - columns.state - 1 - ageColumns - 1;
   if (hosts.length > 1) {
@@ -133,7 +145,11 @@ function columnsFor(width: number, labels: readonly string[], hosts: readonly st
     room -= size + 1;
     return size;
   };
-  columns.product = take(16, 24);
+  const status = Math.min(mostStatusColumns, Math.max(0, ...statuses.map(textWidth)));
+  columns.status = status > 0 ? take(Math.max(status, leastStatusColumns), 24 + productColumns + 1) : 0;
+  // In a narrow list, a status replaces the name of the product.
+  const shared = columns.status > 0 ? productColumns : Math.max(productColumns, Math.min(status, 24));
+  columns.product = take(shared, 24) || take(productColumns, 24);
   columns.load = take(loadColumns, 24) > 0;
   columns.image = take(34, 26);
   columns.project = take(16, 26);
@@ -174,15 +190,17 @@ function componentLine(component: ComponentView, selected: boolean, context: Row
   const name = cut(context.names.get(component.key) ?? '', columns.id - styledWidth(todo), glyphs.ellipsis);
   // An overdue backup replaces the product name. A missing one is not shown: it would fill the rows of operators with other backups.
   const savedMs = component.backup?.atMs;
+  const status = statusText(component, nowMs);
   const product =
     savedMs !== undefined && isBackupDue(component, nowMs)
       ? theme.paint('warning', pad(`backup ${durationText(nowMs - savedMs)} old`, columns.product))
-      : quiet(cell(component.product, columns.product));
+      : quiet(cell((!columns.status && status) || component.product, columns.product));
   const mark = context.marked.has(component.key) ? theme.paint('key', glyphs.mark) : ' ';
   const parts = [
     `${selected ? theme.paint('accent', glyphs.pointer) : ' '}${theme.paint(severity, glyphs.severity[severity])}${mark}${padStyled(`${name}${todo}`, columns.id)}`,
     ...(columns.host ? [quiet(cell(component.host, columns.host))] : []),
     theme.paint(severity, cell(component.state.label, columns.state)),
+    ...(columns.status ? [quiet(cell(status, columns.status))] : []),
     quiet(pad(age, ageColumns, 'right')),
     ...(columns.load ? [quiet(loadText(stats(component.key)))] : []),
     ...(columns.product ? [product] : []),

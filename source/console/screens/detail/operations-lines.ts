@@ -1,5 +1,5 @@
 import type { CatalogEntry } from '../../../catalog/catalog.ts';
-import { listedOperations } from '../../../flows/operations/credential-inputs.ts';
+import { listedOperations } from '../../../flows/operations/listed-operations.ts';
 import { pad, textWidth } from '../../../text/width.ts';
 import { paragraph } from '../../styled-text.ts';
 import type { RowSpace } from '../../widgets/table-rows.ts';

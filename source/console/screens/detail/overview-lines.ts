@@ -1,4 +1,5 @@
 import type { ComponentView, FindingView, ServiceView, StatsHistory } from '../../../fleet/model.ts';
+import { statusText } from '../../../fleet/probe-status.ts';
 import { backupText, isBackupDue } from '../../../fleet/setup-tasks.ts';
 import { cleanLine } from '../../../text/clean.ts';
 import { agoText, bytesText, countText, durationText } from '../../../text/quantities.ts';
@@ -60,6 +61,7 @@ export function overviewLines(options: OverviewOptions): string[] {
   fact('page', component.url === undefined ? '' : `${component.url}${remote ? ` on ${remote.machine}` : ''}`, 'accent');
   if (remote?.tunnel !== undefined)
     lines.push(label('tunnel') + theme.link(theme.paint('accent', cut(remote.tunnel, width - labelColumns - 3))));
+  fact('status', cleanLine(statusText(component, nowMs)));
   fact('what', component.kind);
   fact('product', [component.product, probe?.version].filter(Boolean).join(' '));
   fact('project', component.project);

@@ -2,7 +2,7 @@ import fuzzysort from 'fuzzysort';
 import type { QuarterdeckApp } from '../../../app/app.ts';
 import type { ComponentView, EngineView, FleetSnapshot } from '../../../fleet/model.ts';
 import type { Flow } from '../../../flows/flow.ts';
-import { listedOperations, readOnlyProblem } from '../../../flows/operations/credential-inputs.ts';
+import { listedOperations, readOnlyProblem } from '../../../flows/operations/listed-operations.ts';
 import type { Commands } from '../../commands.ts';
 import { keyText } from '../../key-press.ts';
 import type { CommandId, KeyBinding, Keymap } from '../../keymap.ts';

@@ -1,8 +1,20 @@
-import { htmlPage } from '../../answers.ts';
+import { type Answer, type Asked, htmlPage } from '../../answers.ts';
 import { days, hours, type Pages, type PracticeComponent, printed } from '../component.ts';
 import { postgresService } from './databases.ts';
 
 const film = '{{Metropolis (1927)|Nosferatu (1922)|The General (1926)|A Trip to the Moon (1902)}}';
+
+/** Any API key is accepted, but one is required. */
+const withKey =
+  (body: unknown) =>
+  ({ header }: Asked): Answer =>
+    header('authorization').includes('Token=') ? { body } : { status: 401 };
+
+const playing = { UserName: 'ann', Client: 'Jellyfin Web', NowPlayingItem: { Name: 'Metropolis', Type: 'Movie' } };
+const scheduledTasks = [
+  { Name: 'Scan Media Library', State: 'Idle', Category: 'Library' },
+  { Name: 'Generate Trickplay Images', State: 'Running', CurrentProgressPercentage: 43, Category: 'Library' },
+];
 
 /** Jellyfin. */
 const mediaServer: PracticeComponent = {
@@ -29,6 +41,9 @@ const mediaServer: PracticeComponent = {
           '/System/Info/Public': {
             body: { ServerName: 'attic', Version: '10.11.3', ProductName: 'Jellyfin Server', StartupWizardCompleted: true },
           },
+          '/System/Info': withKey({ ServerName: 'attic', Version: '10.11.3', HasPendingRestart: false }),
+          '/Sessions': withKey([playing]),
+          '/ScheduledTasks': withKey(scheduledTasks),
           '/': { status: 302, headers: { Location: '/web/' } },
           '/web/': htmlPage('Jellyfin'),
         },
@@ -86,7 +101,7 @@ const rssReader: PracticeComponent = {
         },
       },
     },
-    db: postgresService('miniflux'),
+    db: postgresService('miniflux', (scenario) => (scenario === 'full-disk' ? '' : '2 178 412\n')),
   },
 };
 
