@@ -77,7 +77,7 @@ export default defineConfig({
           name: 'pty',
           include: ['test/pty/**/*.test.ts'],
           testTimeout: 60_000,
-          maxWorkers: '100%',
+          maxWorkers: 4,
           sequence: { groupOrder: 1 },
         },
       },

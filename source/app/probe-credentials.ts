@@ -4,8 +4,8 @@ import { readOwnJson, writeOwnFile } from '../config/own-files.ts';
 import { limited } from '../faults/waits.ts';
 import type { FindCredential } from '../fleet/probe-login.ts';
 import type { ProbeTarget } from '../fleet/probe-watch.ts';
-import { loginPrefix, variableOf } from '../flows/secrets/secret-names.ts';
-import type { SecretName, SecretStorage } from '../secrets/secrets.ts';
+import { loginPrefix, secretName, variableOf } from '../flows/secrets/secret-names.ts';
+import type { SecretStorage } from '../secrets/secrets.ts';
 
 interface Options {
   /** Opens the secret storage without a prompt, or returns nothing. */
@@ -69,7 +69,7 @@ export class ProbeCredentials {
     if (!this.#index || Date.now() - this.#index.atMs > indexMs)
       this.#index = { atMs: Date.now(), versions: this.#use(readIndex).then((read) => read ?? new Map()) };
     const versions = await this.#index.versions;
-    const name = variables.map((variable): SecretName => `${engineName}/${id}/${variable}`).find((one) => versions.has(one));
+    const name = variables.map((variable) => secretName(engineName, id, variable)).find((one) => versions.has(one));
     if (name === undefined) return undefined;
     const version = `${name}@${versions.get(name)}`;
     const reading = this.#values.get(version) ?? this.#use((storage, signal) => storage.read(name, signal));
