@@ -1,10 +1,12 @@
-import { componentDiagnoses, engineDiagnoses, levels, portDiagnoses } from '../../fleet/diagnoses.ts';
+import { componentDiagnoses, type Diagnosis, engineDiagnoses, levels, portDiagnoses } from '../../fleet/diagnoses.ts';
 import { missingComponents } from '../../fleet/missing-components.ts';
+import type { DeliveryFailure } from '../../notifications/state-file.ts';
+import { cleanLine } from '../../text/clean.ts';
 import { countText } from '../../text/quantities.ts';
 import type { Procedure } from '../flow.ts';
 
 /** Everything that the fleet knows to be wrong, worst first. Ends with 1 if something is an error or a warning. */
-export const doctor: Procedure = async (session, input, { fleet }) => {
+export const doctor: Procedure = async (session, input, { fleet, notifications }) => {
   session.progress({ id: 'doctor', label: 'Querying the components' });
   const snapshot = await fleet.settle(session.signal, { complete: true });
   session.progress({ id: 'doctor', label: 'Queried the components', done: true });
@@ -12,7 +14,10 @@ export const doctor: Procedure = async (session, input, { fleet }) => {
   const here = snapshot.components.filter(({ host, key }) => host === input.engineName && (only === undefined || key === only));
   const missing = new Set(missingComponents(snapshot.components));
   const engine = snapshot.engines.find(({ name }) => name === input.engineName);
+  // Targets belong to no host: with several, the first one lists them.
+  const failures = only === undefined && engine === snapshot.engines[0] ? ((await notifications?.failures()) ?? {}) : {};
   const found = [
+    ...deliveryDiagnoses(failures),
     ...(engine && only === undefined ? engineDiagnoses(engine) : []),
     ...here.flatMap((component) => componentDiagnoses(component, missing.has(component), Date.now())),
     ...snapshot.ports
@@ -32,3 +37,11 @@ export const doctor: Procedure = async (session, input, { fleet }) => {
     exitCode: found.some(({ level }) => level !== 'notice') ? 1 : 0,
   };
 };
+
+function deliveryDiagnoses(failures: Readonly<Record<string, DeliveryFailure>>): Diagnosis[] {
+  return Object.entries(failures).map(([target, { message, remedy, dropped }]) => ({
+    ...{ level: 'warning', about: `notifications/${cleanLine(target)}`, check: 'notification-failed' },
+    message: cleanLine(`${message} ${dropped > 0 ? `${countText(dropped, 'message was', 'messages were')} dropped.` : ''}`).trim(),
+    remedy: cleanLine(remedy),
+  }));
+}
