@@ -87,12 +87,15 @@ export const notifyLogin: Procedure = async (session, input, context) => {
   }
   const vault = await context.vault(session);
   const secretName = targetSecret(name);
-  const value = await session.ask.secret({
-    id: 'secret',
-    label: `${secretLabels[target.type] ?? 'Signing secret'} of ${name}`,
-    help: `Stored in ${vault.where}. It is sent to this target only.`,
-    check: valueProblem,
-  });
+  // A dry run needs no secret.
+  const value = session.dryRun
+    ? ''
+    : await session.ask.secret({
+        id: 'secret',
+        label: `${secretLabels[target.type] ?? 'Signing secret'} of ${name}`,
+        help: `Stored in ${vault.where}. It is sent to this target only.`,
+        check: valueProblem,
+      });
   await session.act({
     id: 'login',
     right: 'operate',

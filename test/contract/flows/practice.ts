@@ -92,7 +92,11 @@ export const practiceFlows: Family<Practice> = {
     {
       flow: 'notify-login',
       words: ['push'],
-      first: withRules,
+      first: async (practice) => {
+        await withRules(practice);
+        if ((await practice.stored()).some(({ name }) => name === 'local/notifications/push'))
+          await practice.run('secrets-remove', '', ['notifications', 'push']);
+      },
       answers: () => ({ secret: 'token-of-push-4711' }),
       acts: ['login'],
       secrets: 1,
