@@ -18,6 +18,7 @@ const titles: Readonly<Record<string, string>> = {
   'flows/backup': 'Backup',
   'flows/secrets': 'Secrets',
   'flows/hosts': 'Hosts',
+  'flows/notifications': 'Notifications',
   'flows/catalog': 'Catalog',
   'products/vault': 'Vault and OpenBao',
   'products/vaultwarden': 'Vaultwarden',

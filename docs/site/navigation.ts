@@ -6,7 +6,10 @@ export interface Section {
 
 export const sections: readonly Section[] = [
   { title: 'Get started', pages: ['getting-started', 'install', 'concepts', 'practice'] },
-  { title: 'Use', pages: ['hosts', 'deploy', 'operations', 'secrets', 'backup', 'logs', 'procedures', 'teams', 'read-only-console'] },
+  {
+    title: 'Use',
+    pages: ['hosts', 'deploy', 'operations', 'secrets', 'backup', 'logs', 'notifications', 'procedures', 'teams', 'read-only-console'],
+  },
   { title: 'Reference', pages: ['configuration', 'keys', 'commands', 'json', 'catalog'] },
   { title: 'Help', pages: ['troubleshooting', 'security', 'faq', 'changelog'] },
   {

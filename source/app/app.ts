@@ -4,6 +4,7 @@ import type { Fleet } from '../fleet/model.ts';
 import type { Flow, FlowContext, FlowInput, FlowOutcome } from '../flows/flow.ts';
 import type { Tunnels } from '../hosts/tunnel.ts';
 import type { Logs } from '../logs/store.ts';
+import type { Report } from '../notifications/watch.ts';
 import type { Operator } from '../session/session.ts';
 import type { HostQuestions } from './host-questions.ts';
 import type { PracticeAccess } from './practice-access.ts';
@@ -34,6 +35,8 @@ export interface QuarterdeckApp {
   followHosts(): Promise<void>;
   /** Local ports that are forwarded to components of other machines; closed with the app. */
   readonly tunnels: Tunnels;
+  /** Evaluates the rules of the settings while the console is open, unless another process does. Rejects with the reason of the signal. */
+  notify?(report: (report: Report) => void, signal: AbortSignal): Promise<void>;
   /** Runs a flow in a session of its own. Everything the flow changes goes through that session's `act`. `resume`: the run to resume. */
   run(flow: Flow, input: FlowInput, operator: Operator, signal: AbortSignal, resume?: string): Promise<FlowOutcome>;
   /** Returns the interrupted changes on all engines. Never called before the first frame. */

@@ -1,7 +1,7 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { installationFolder } from '../config/installation.ts';
-import { refuseForeignFiles } from '../config/own-files.ts';
+import { refuseForeignFiles, watchOwnFile } from '../config/own-files.ts';
 import { expandHome, ownPaths } from '../config/paths.ts';
 import { defaultSettings, type HostSettings, loadSettings, type Settings, settingsFile } from '../config/settings.ts';
 import { Fault, isAbort } from '../faults/fault.ts';
@@ -14,6 +14,7 @@ import type { Grant } from '../grants/grant.ts';
 import { openLocalHost } from '../hosts/local-host.ts';
 import { Tunnels } from '../hosts/tunnel.ts';
 import { openLogs } from '../logs/rings.ts';
+import { createNotifications } from '../notifications/notifications.ts';
 import type { BackupKeys } from '../secrets/backup-keys.ts';
 import type { SecretName, SecretStorage } from '../secrets/secrets.ts';
 import type { Session } from '../session/session.ts';
@@ -108,6 +109,28 @@ export async function createApp(options: AppOptions): Promise<QuarterdeckApp> {
   });
   const logs = openLogs(fleet);
 
+  // Messages are sent from this machine, also for a practice stack.
+  const localHost = practice ? openLocalHost() : host;
+  const notifications = options.readOnly
+    ? undefined
+    : createNotifications({
+        ...{ fleet, logs, local: localHost, isWhole: wanted === 'all' || practice !== undefined },
+        file: join(paths.state, 'notifications.json'),
+        readSettings: async () => (await loadSettings(paths, home)).notifications,
+        watchSettings: (changed) => watchOwnFile(settingsFile(paths), settingsEveryMs, changed),
+        readable: () =>
+          fleet.snapshot().engines.flatMap(({ name, engine }, index, all) => {
+            // Engines on one machine share its disks.
+            const isFirst = all.findIndex((other) => fleet.watchOf(other.name)?.host === fleet.watchOf(name)?.host) === index;
+            const watch = engine.reachable && isFirst ? fleet.watchOf(name) : undefined;
+            const folders = async (signal: AbortSignal) => [
+              await context.stackFolderOf(name, signal),
+              ...(watch?.facts?.rootFolder === undefined ? [] : [watch.facts.rootFolder]),
+            ];
+            return watch ? [{ name, host: watch.host, folders }] : [];
+          }),
+      });
+
   const practiceControls = practice && (await import('../flows/components/incident.ts'));
   const tunnels = new Tunnels();
   let backupKeys: BackupKeys | undefined;
@@ -193,6 +216,8 @@ export async function createApp(options: AppOptions): Promise<QuarterdeckApp> {
     tunnels,
     backupTargetOf: (engineName) => backups[engineName],
     ...(hosts && { hosts }),
+    ...(notifications && { notifications }),
+    localHost,
     cacheFolder: paths.cache,
     ...(settings.catalogFolder !== undefined && { ownCatalogFolder: settings.catalogFolder }),
     dataFolder,
@@ -291,6 +316,21 @@ export async function createApp(options: AppOptions): Promise<QuarterdeckApp> {
       const names = fleet.snapshot().engines.map(({ name }) => name);
       return unfinishedChanges(context, names, signal);
     },
+    async notify(report, signal) {
+      // The practice stack, and one host of several, are watched only by a command that says so.
+      if (!notifications || practice || wanted !== 'all') return;
+      const { unattended, openOwnSecretStorage } = await import('./secrets.ts');
+      let opened: Promise<SecretStorage> | undefined;
+      const forget = (thrown: unknown) => {
+        opened = undefined;
+        throw thrown;
+      };
+      const secrets = () => {
+        opened ??= openOwnSecretStorage({ paths, env, asking: () => unattended(signal), practice: false }).catch(forget);
+        return vault ?? opened;
+      };
+      if ((await notifications.settings()).rules.length > 0) await notifications.run(secrets, report, signal);
+    },
     async followHosts() {
       if (practice || options.readOnly || wanted !== 'all') return;
       // Never done before the first frame.
@@ -302,7 +342,7 @@ export async function createApp(options: AppOptions): Promise<QuarterdeckApp> {
       const keeping = practice || options.readOnly ? undefined : keepSeenComponents(paths, fleet.snapshot());
       const observing = fleet.keepObservations();
       for (const part of [tunnels, logs, fleet]) part.close();
-      await Promise.all([host.close(), remoteHosts.closeAll(), keeping, observing]);
+      await Promise.all([host.close(), ...(practice ? [localHost.close()] : []), remoteHosts.closeAll(), keeping, observing]);
     },
   };
 }
@@ -312,6 +352,9 @@ function stackFolderFor({ name, host }: EngineSource, stackFolder: string): stri
   const engine = name.startsWith(`${host.name}/`) ? name.slice(host.name.length + 1) : '';
   return engine === '' ? stackFolder : `${stackFolder}-${engine.replaceAll('/', '-')}`;
 }
+
+/** How often the settings are checked for other rules and targets. */
+const settingsEveryMs = 2_000;
 
 /** Variables that decide what a run finds: a timer or cron starts programs with almost no environment. */
 const carried = [

@@ -4,6 +4,7 @@ import { componentFlows } from '../flows/components/flows.ts';
 import { deployFlows } from '../flows/deploy/flows.ts';
 import type { Flow } from '../flows/flow.ts';
 import { hostFlows } from '../flows/hosts/flows.ts';
+import { notificationFlows } from '../flows/notifications/flows.ts';
 import { operationFlows } from '../flows/operations/flows.ts';
 import { secretFlows } from '../flows/secrets/flows.ts';
 import { autheliaFlows } from '../products/authelia/flows.ts';
@@ -28,6 +29,7 @@ export const flows: readonly Flow[] = [
   ...backupFlows,
   ...secretFlows,
   ...hostFlows,
+  ...notificationFlows,
   ...vaultFlows,
   ...headscaleFlows,
   ...autheliaFlows,

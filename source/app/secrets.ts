@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { readOwnFile, writeOwnFile } from '../config/own-files.ts';
 import type { OwnPaths } from '../config/paths.ts';
+import { Fault } from '../faults/fault.ts';
 import { runProgram } from '../hosts/program.ts';
 import { keychainAbsence } from '../secrets/keychain.ts';
 import { backendInUse, openSecretStorage, type SecretStorageOptions } from '../secrets/open-secrets.ts';
@@ -13,7 +14,7 @@ interface Options {
   paths: OwnPaths;
   env: Readonly<Record<string, string | undefined>>;
   /** The session that prompts for the passphrase when it is required. The storage outlives the flow that opened it. */
-  asking: () => Session;
+  asking: () => Pick<Session, 'signal'> & { ask: Pick<Session['ask'], 'secret'> };
   practice: boolean;
   inForce?: SecretStorageOptions['inForce'];
 }
@@ -29,6 +30,13 @@ export async function openOwnSecretStorage({ paths, env, asking, practice, inFor
     ...(inForce && { inForce }),
     askPassphrase: ({ id, label, help }) => asking().ask.secret({ id, label, ...(help !== undefined && { help }) }),
   });
+}
+
+/** For work without an operator in front: a storage that requires a passphrase stays closed. */
+export function unattended(signal: AbortSignal): ReturnType<Options['asking']> {
+  const remedy = 'Use a keychain, or a key file (QUARTERDECK_SECRETS_KEY_FILE), for tokens of notifications.';
+  const secret = () => Promise.reject(new Fault('refused.sealed', 'The sealed secrets require a passphrase.', remedy));
+  return { signal, ask: { secret } };
 }
 
 export async function practiceSecretOptions(paths: OwnPaths): Promise<Pick<SecretStorageOptions, 'env'>> {

@@ -6,6 +6,28 @@ const waitMs = 15_000;
 /** A holder refreshes its lock every second; after this time without a refresh it counts as dead. */
 const staleMs = 5_000;
 
+export interface HeldLock {
+  /** Aborted when the lock was lost: this process was suspended, and another one has taken over. */
+  readonly lost: AbortSignal;
+  release(): Promise<void>;
+}
+
+/** Holds a lock until it is released. Returns undefined if another process holds it. Throws `refused.ownFile` or `config.unwritable`. */
+export async function holdFileLock(path: string): Promise<HeldLock | undefined> {
+  const { default: lockfile } = await import('proper-lockfile');
+  await createOwnFolder(dirname(path));
+  await refuseForeignLock(`${path}.lock`);
+  const lost = new AbortController();
+  const options = { realpath: false, stale: staleMs, update: 1_000, onCompromised: (error: Error) => lost.abort(error) };
+  try {
+    const release = await lockfile.lock(path, options);
+    return { lost: lost.signal, release: async () => void (lost.signal.aborted || (await release().catch(() => {}))) };
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ELOCKED') return undefined;
+    throw unwritableFault(`${path}.lock`, cause);
+  }
+}
+
 /** The lock of a dead holder is taken over. Throws `failed.locked` after fifteen seconds, `refused.ownFile` or `config.unwritable`. */
 export async function withFileLock<T>(path: string, use: () => Promise<T>): Promise<T> {
   const { default: lockfile } = await import('proper-lockfile');

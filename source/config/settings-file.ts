@@ -3,6 +3,7 @@ import { durationMs } from '../text/quantities.ts';
 import { YamlDocument } from '../yaml/document.ts';
 import { SchemaIssues } from '../yaml/schema-issues.ts';
 import { hostNameShape, reservedHostNames } from './host-names.ts';
+import { checkRules, notificationSchemas, notificationSettingsOf } from './notification-settings.ts';
 import { defaultSettings, type Settings, type SettingsProblem } from './settings.ts';
 
 const leastProbeIntervalMs = 1000;
@@ -36,7 +37,9 @@ const settingsSchema = z.strictObject({
     )
     .optional(),
   productionHosts: z.array(key).optional(),
+  ...notificationSchemas,
 });
+const checkedSchema = settingsSchema.superRefine(checkRules);
 
 /** Checks the text of a configuration file. If it has problems, the settings are the defaults. */
 export function checkSettings(text: string): { settings: Settings; problems: SettingsProblem[] } {
@@ -45,7 +48,7 @@ export function checkSettings(text: string): { settings: Settings; problems: Set
     return { settings: defaultSettings, problems: document.problems.map((problem) => ({ code: 'config.syntax', field: '', ...problem })) };
   // A file with only comments counts as empty.
   const value = document.value ?? {};
-  const checked = settingsSchema.safeParse(value);
+  const checked = checkedSchema.safeParse(value);
   if (!checked.success) {
     const problems = new SchemaIssues(settingsSchema).describe(checked.error.issues, value).map(
       ({ path, part, field, message, remedy }): SettingsProblem => ({
@@ -58,11 +61,12 @@ export function checkSettings(text: string): { settings: Settings; problems: Set
     );
     return { settings: defaultSettings, problems };
   }
-  const { keys, probeInterval, ...plain } = checked.data;
+  const { keys, probeInterval, notifications, rules, quietHours, ...plain } = checked.data;
   return {
     settings: {
       ...defaultSettings,
       ...plain,
+      notifications: notificationSettingsOf({ notifications, rules, quietHours }),
       keys: Object.fromEntries(Object.entries(keys ?? {}).map(([action, chosen]) => [action, [chosen].flat()])),
       probeIntervalMs:
         probeInterval === undefined ? defaultSettings.probeIntervalMs : Math.max(leastProbeIntervalMs, durationMs(probeInterval)),

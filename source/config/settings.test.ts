@@ -42,6 +42,7 @@ describe('loadSettings', () => {
       backups: { nas: 'restic:/srv/restic' },
       hosts: { nas: { ssh: 'op@nas', sudo: true } },
       productionHosts: ['nas'],
+      notifications: { targets: {}, rules: [], quietMinutes: undefined },
     });
   });
 

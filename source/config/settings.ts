@@ -24,6 +24,49 @@ export interface Settings {
   hosts: Readonly<Record<string, HostSettings>>;
   /** Hosts whose name must be typed before anything is destroyed on them. */
   productionHosts: readonly string[];
+  notifications: NotificationSettings;
+}
+
+/** A place that messages are sent to. Tokens and passwords are in the secret store, never here. */
+export type NotificationTarget =
+  | { type: 'ntfy'; url: string; login?: boolean | undefined }
+  | { type: 'gotify'; url: string }
+  | { type: 'webhook'; url: string; signed?: boolean | undefined }
+  | { type: 'smtp'; url: string; from: string; to: readonly string[]; user?: string | undefined }
+  | { type: 'desktop' }
+  | { type: 'terminal' }
+  | { type: 'command'; run: readonly string[] };
+
+export type Condition =
+  | { kind: 'state'; ids: readonly string[] }
+  | { kind: 'doctor'; level: 'error' | 'warning' | 'notice' }
+  | { kind: 'backup'; ageMs: number }
+  | { kind: 'disk'; least: { share: number } | { bytes: number } }
+  | { kind: 'certificate'; leftMs: number }
+  | { kind: 'log'; filter: string }
+  | { kind: 'unreachable' };
+
+export interface NotificationRule {
+  name: string;
+  condition: Condition;
+  /** How long the condition must hold. */
+  forMs: number;
+  /** Ids; undefined for all. */
+  components: readonly string[] | undefined;
+  /** Hosts or engines; undefined for all. */
+  hosts: readonly string[] | undefined;
+  /** TLS servers, for certificates. */
+  addresses: readonly string[];
+  targets: readonly string[];
+  /** Also sent in quiet hours. */
+  urgent: boolean;
+}
+
+export interface NotificationSettings {
+  targets: Readonly<Record<string, NotificationTarget>>;
+  rules: readonly NotificationRule[];
+  /** Minutes of the day, in the time zone of the machine; the end may be on the next day. */
+  quietMinutes: { from: number; until: number } | undefined;
 }
 
 export interface HostSettings {
@@ -46,6 +89,7 @@ export const defaultSettings: Settings = {
   backups: {},
   hosts: {},
   productionHosts: [],
+  notifications: { targets: {}, rules: [], quietMinutes: undefined },
 };
 
 export const settingsFile = (paths: OwnPaths): string => join(paths.config, 'config.yaml');

@@ -10,6 +10,7 @@ import { openFilterHistory } from './filter-history.ts';
 import { firstFrame } from './first-frame.ts';
 import { enteredWith } from './frame-output.ts';
 import { createParts } from './parts.ts';
+import { watchRules } from './rule-watch.ts';
 import { createTerminalLoans } from './terminal-loan.ts';
 import { themeFor } from './theme.ts';
 
@@ -124,6 +125,8 @@ export async function runConsole(
   if (app.options.signal.aborted) stopped();
 
   let mounted = false;
+  const ending = new AbortController();
+  let watching: Promise<void> | undefined;
   try {
     const { columns, rows } = stdout;
     const shown = !spoken && columns > 0 && rows > 0 ? { columns, rows } : undefined;
@@ -135,6 +138,7 @@ export async function runConsole(
       const instance = mountConsole(parts, { stdin, stdout, terminalLoans, spoken, shown });
       mounted = true;
       leave = () => instance.unmount();
+      watching = watchRules(app, parts.store, ending.signal);
       await instance.waitUntilExit();
     }
   } catch (thrown) {
@@ -144,7 +148,8 @@ export async function runConsole(
     if (spoken && !stdout.destroyed) stdout.write('\n');
     if (!spoken && !mounted && !stdout.destroyed) stdout.write(leaveScreen);
     parts.close();
-    await filterHistory.settle();
+    ending.abort();
+    await Promise.all([filterHistory.settle(), watching]);
     for (const [emitter, event, listener] of listeners) emitter.off(event, listener as () => void);
     app.options.signal.removeEventListener('abort', stopped);
     if (stdin.isTTY) {

@@ -4,6 +4,7 @@ import type { ComponentView, Fleet, PortView } from '../fleet/model.ts';
 import type { Grant, Right } from '../grants/grant.ts';
 import type { Host } from '../hosts/host.ts';
 import type { Tunnels } from '../hosts/tunnel.ts';
+import type { Notifications } from '../notifications/notifications.ts';
 import type { BackupKeys } from '../secrets/backup-keys.ts';
 import type { SecretStorage } from '../secrets/secrets.ts';
 import type { Session } from '../session/session.ts';
@@ -30,6 +31,10 @@ export interface FlowContext {
   dataFolder: string;
   /** The operator's own catalog, as an absolute path, if the settings name one. */
   ownCatalogFolder?: string;
+  /** Rules and targets in the settings; missing in read-only mode. */
+  notifications?: Notifications;
+  /** This machine, also in practice mode and if it has no engine. */
+  localHost?: Host;
   /** The absolute command that starts this program, for a timer that starts it later. */
   program?: readonly string[];
   /** Plans and applies the changes, and waits until the components are healthy. Returns the restarted services. */
@@ -92,6 +97,10 @@ export interface Lasting {
   /** Aborted when it has ended. */
   readonly closed: AbortSignal;
   close(): void;
+  /** Ends with exit code 0 when a signal ends it, as a service does. */
+  readonly isService?: true;
+  /** Why it ended by itself, if that is an error. */
+  failure?(): unknown;
   /** Reports its state: broken, working again. With data, it reports the requested results. Returns a function that stops the reports. */
   follow(tell: (state: string, message: string, data?: unknown) => void): () => void;
 }
@@ -121,6 +130,8 @@ export interface Flow {
   remote?: true;
   /** For a flow about the host: works without an engine, and is run once, for the first engine. */
   offline?: true;
+  /** For a flow about the host: opens every host unless one is named, but is run once. */
+  allHosts?: true;
   /** For a flow about a component: "all" instead of a name means the whole stack; `component` is missing then. */
   all?: true;
   /** For a flow about the host: returns the words that name possible targets in this component, for a search over both. */

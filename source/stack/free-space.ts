@@ -12,8 +12,11 @@ export async function freeSpace(host: Host, paths: readonly string[], signal: Ab
   const { stdout, exitCode } = await run(host, ['sh', '-c', dfScript, 'df', ...paths], signal, limitMs);
   const lines = text(stdout).trim().split('\n');
   const spaces = lines.flatMap((line, index) => {
-    const [, free, mount] = /\s(\d+)\s+\d+%\s+(\/.*)$/.exec(line) ?? [];
-    return free === undefined || mount === undefined ? [] : [{ path: paths[index] ?? '', freeBytes: Number(free) * 1024, mount }];
+    const [, used, free, mount] = /\s(\d+)\s+(\d+)\s+\d+%\s+(\/.*)$/.exec(line) ?? [];
+    if (free === undefined || mount === undefined) return [];
+    const freeBytes = Number(free) * 1024;
+    // Without the share that only root can use.
+    return [{ path: paths[index] ?? '', freeBytes, usableBytes: Number(used) * 1024 + freeBytes, mount }];
   });
   if (exitCode !== 0 || spaces.length === 0)
     throw new Fault('failed.df', 'df did not report the free space.', 'Check the free space on the host: df -h');

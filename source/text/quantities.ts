@@ -52,11 +52,11 @@ export function countText(count: number, one: string, many = `${one}s`): string 
   return `${count} ${count === 1 ? one : many}`;
 }
 
-const unitMs = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const;
+const unitMs = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
-/** `500ms`, `30s`, `5m` and `1h` in milliseconds. */
+/** `500ms`, `30s`, `5m`, `1h` and `7d` in milliseconds. */
 export function durationMs(written: string): number {
-  const [, count, unit = 's'] = /^(\d+)(ms|s|m|h)$/.exec(written) ?? [];
+  const [, count, unit = 's'] = /^(\d+)(ms|s|m|h|d)$/.exec(written) ?? [];
   return Number(count) * unitMs[unit as keyof typeof unitMs];
 }
 

@@ -134,9 +134,13 @@ export class SchemaIssues {
         );
       case 'too_big':
         return one(`${name} is too ${issue.origin === 'string' ? 'long' : 'large'}.`, `It must ${bound('at most', issue.maximum, issue)}.`);
-      case 'invalid_union':
-        if (value === undefined) return missing();
+      case 'invalid_union': {
+        // The key that decides which kind of map it is.
+        const kinds = 'options' in issue && Array.isArray(issue.options) ? issue.options.map(String) : undefined;
+        if (value === undefined) return missing(kinds && `: one of ${kinds.join(', ')}`);
+        if (kinds) return one(`${name} cannot be ${kindOf(value)}.`, nameRemedy(String(value), kinds, 'Change the value.'));
         return one(`${name} cannot be ${kindOf(value)}.`, 'Use one of the documented types.', { doubt: 'vague' });
+      }
       default:
         return one(`${name}: ${issue.message}.`, 'Change the value.');
     }

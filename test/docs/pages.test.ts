@@ -78,7 +78,7 @@ describe('docs/configuration.md', () => {
   test('has every setting', () => {
     const rows = [...text.matchAll(/^\| `(\w+)` \| .+ \| .+ \|$/gm)].map(([, key = '']) => key);
     const { probeIntervalMs: _, ...others } = defaultSettings;
-    expect(rows.sort()).toEqual([...Object.keys(others), 'probeInterval'].sort());
+    expect(rows.sort()).toEqual([...Object.keys(others), 'probeInterval', 'rules', 'quietHours'].sort());
   });
 
   test('names the variables that the program reads', () => {

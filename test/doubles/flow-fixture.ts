@@ -10,6 +10,7 @@ import type { Flow, FlowContext, FlowInput, FlowOutcome } from '../../source/flo
 import type { HostBook } from '../../source/flows/hosts/host-book.ts';
 import type { Host } from '../../source/hosts/host.ts';
 import { openLocalHost } from '../../source/hosts/local-host.ts';
+import type { Notifications } from '../../source/notifications/notifications.ts';
 import { openAudit } from '../../source/session/audit.ts';
 import type { AuditEntry } from '../../source/session/audit-chain.ts';
 import { openJournal } from '../../source/session/journal.ts';
@@ -43,6 +44,7 @@ export class FlowFixture {
   backupKeys = backupKeysDouble();
   /** Hosts over ssh; none where a test opens none. */
   hosts: HostBook | undefined;
+  notifications: Notifications | undefined;
   readonly folder: string;
   readonly #local = openLocalHost();
   /** The run that the next one goes on with. */
@@ -69,6 +71,7 @@ export class FlowFixture {
       vault: async () => this.vault,
       backupKeys: async () => this.backupKeys,
       ...(this.hosts && { hosts: this.hosts }),
+      ...(this.notifications && { notifications: this.notifications }),
       dataFolder: join(this.folder, 'data'),
       stackFolderOf: async () => join(this.folder, 'stack'),
     };

@@ -10,6 +10,7 @@ export const layers: Readonly<Record<string, string>> = {
   app: 'what console, commands and unattended runs share: opened hosts, engines, catalog, secrets; the flow registry',
   products: '<product>/: its flows, client/ and simulator/; no product imports another',
   flows: 'what a flow is, and the flows of no product: components/ operations/ deploy/ backup/ secrets/ hosts/ catalog/',
+  notifications: 'rules about the fleet, and messages to people and programs when one applies',
   stack: 'what is deployed on a host: plan/ preflight/ apply/ backup/',
   logs: 'lines of containers: followed, merged, kept in rings, searched',
   fleet: 'what should run and what does: one model joined from engines, probes and catalog',

@@ -37,7 +37,7 @@ export async function runFlowVerb(
   if (options.readOnly && flow.right !== 'read') throw await readOnlyRefusal(context, flow, words);
   // A component that may be omitted is searched for among the deployed ones.
   const written = flow.about === 'host' || flow.speaks !== undefined ? undefined : subjectOf(flow, words);
-  const app = await context.app();
+  const app = await context.app(flow.allHosts && 'all');
   const snapshot = await settleFleet(context, app.fleet);
   if (options.host === 'all' && flow.right !== 'read' && !flow.offline && snapshot.engines.length > 1) throw onAll(flow, snapshot);
   if (!flow.offline) throwIfNothingAnswers(snapshot);
@@ -124,7 +124,9 @@ async function keep({ output, options, signal }: VerbContext, flow: Flow, outcom
   if (!ended.aborted) await once(ended, 'abort');
   stop();
   lasts.close();
-  return signal.aborted ? 130 : 0;
+  const failure = lasts.failure?.();
+  if (failure !== undefined) throw failure;
+  return signal.aborted && !lasts.isService ? 130 : 0;
 }
 
 async function readOnlyRefusal({ options, paths, env }: VerbContext, flow: Flow, [first]: readonly string[]): Promise<Fault> {

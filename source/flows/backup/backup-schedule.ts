@@ -1,14 +1,7 @@
 import { posix } from 'node:path';
 import { Fault } from '../../faults/fault.ts';
-import {
-  cronLine,
-  hasSystemd,
-  removeSchedule,
-  type Schedule,
-  scheduleUnit,
-  unitTexts,
-  writeSchedule,
-} from '../../stack/backup/schedule.ts';
+import { cronLine, type Schedule, scheduleFiles, scheduleUnit, unitTexts } from '../../stack/backup/schedule.ts';
+import { hasSystemd, removeUnit, writeUnit } from '../../stack/systemd-unit.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { EngineScope } from '../engine-scope.ts';
 import type { FlowInput, Procedure } from '../flow.ts';
@@ -32,13 +25,13 @@ export const backupSchedule: Procedure = async (session, input, context) => {
   session.show({ kind: 'text', text: omission });
   if (input.options.cron === true || !(await hasSystemd(host, unit, session.signal)))
     return { message: `Add this line to the crontab (crontab -e): ${cronLine(schedule)}`, data: { cron: cronLine(schedule) } };
-  const { service, timer } = unitTexts(schedule);
-  session.show({ kind: 'text', text: `${service}\n${timer}` });
+  const texts = unitTexts(schedule);
+  session.show({ kind: 'text', text: `${texts.service}\n${texts.timer}` });
   await session.act({
     id: 'schedule',
     right: 'operate',
     request: `write ${posix.join(unit.folder, unit.name)}.service and .timer, systemctl ${[...unit.scope, 'enable'].join(' ')} --now ${unit.name}.timer`,
-    run: (grant) => writeSchedule(grant, host, unit, schedule),
+    run: (grant) => writeUnit(grant, host, unit, scheduleFiles, texts),
   });
   if (session.dryRun) return { message: 'Dry run: nothing was written.' };
   const lingers = unit.scope.length > 0 ? ` The timer runs only while you are logged in, unless you run "loginctl enable-linger".` : '';
@@ -55,7 +48,7 @@ export const backupUnschedule: Procedure = async (session, input, context) => {
     id: 'unschedule',
     right: 'operate',
     request: `systemctl ${[...unit.scope, 'disable'].join(' ')} --now ${unit.name}.timer, remove ${posix.join(unit.folder, unit.name)}.service and .timer`,
-    run: (grant) => removeSchedule(grant, host, unit),
+    run: (grant) => removeUnit(grant, host, unit, scheduleFiles),
   });
   if (session.dryRun) return { message: 'Dry run: nothing was removed.' };
   return { message: gone ? `${input.engineName} is no longer backed up by a timer.` : 'No timer found.' };

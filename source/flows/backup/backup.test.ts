@@ -24,7 +24,8 @@ import { FolderStore } from '../../stack/backup/folder-store.ts';
 import { msOfStamp, stampOf } from '../../stack/backup/model.ts';
 import { planBackup } from '../../stack/backup/plan.ts';
 import { refuseDuringRestore } from '../../stack/backup/restore.ts';
-import { cronLine, removeSchedule, unitTexts, writeSchedule } from '../../stack/backup/schedule.ts';
+import { cronLine, scheduleFiles, unitTexts } from '../../stack/backup/schedule.ts';
+import { removeUnit, writeUnit } from '../../stack/systemd-unit.ts';
 import { EngineScope } from '../engine-scope.ts';
 import type { Flow, FlowContext } from '../flow.ts';
 import { backupTarget, openStore } from './backup-target.ts';
@@ -737,8 +738,8 @@ describe('the timer', () => {
   });
 
   it.each([
-    ['enable', writeSchedule, 'The unit files were written. Check "systemctl status", or remove the files: quarterdeck backup unschedule'],
-    ['disable', removeSchedule, 'Nothing was removed. Check the timer: systemctl status quarterdeck-backup-local.timer'],
+    ['enable', writeUnit, 'The unit files were written. Check "systemctl status", or remove the files: quarterdeck backup unschedule'],
+    ['disable', removeUnit, 'Nothing was removed. Check the timer: systemctl status quarterdeck-backup-local.timer'],
   ])('if systemctl %s fails, the remedy says whether the files were written or are still there', async (verb, change, remedy) => {
     const host = {
       files: { read: async () => Buffer.from(unitTexts(schedule).timer), makeFolder: async () => {}, write: async () => {} },
@@ -747,7 +748,7 @@ describe('the timer', () => {
     } as unknown as Host;
     const grant = mintGrant('timer', 'operate', AbortSignal.timeout(5_000));
     const unit = { name: 'quarterdeck-backup-local', folder: '/etc/systemd/system', scope: [] };
-    await expect(change(grant, host, unit, schedule)).rejects.toMatchObject({ code: 'failed.systemd', remedy });
+    await expect(change(grant, host, unit, scheduleFiles, unitTexts(schedule))).rejects.toMatchObject({ code: 'failed.systemd', remedy });
   });
 
   it('has a line for cron, where a percent sign would end the command', () => {

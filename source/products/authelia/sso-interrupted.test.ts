@@ -67,12 +67,12 @@ const ground =
 /** Returns the users without their hashes, which are new each time. */
 const users = async () => (await fixture.text(usersFile)).replaceAll(/\$argon2id\S+/g, 'hash');
 /** A portal that restarts drops connections at first. */
-const logIn = (name: string) => vi.waitFor(() => logInAtPortal(fixture, name, secret), { timeout: 20_000 });
+const logIn = (name: string) => vi.waitFor(() => logInAtPortal(fixture, name, secret), { timeout: 60_000 });
 /** Writes the original users file as an editor does, and waits until the portal has read it. */
 const usersOfBefore = async () => {
   await writeFile(join(fixture.stackFolder, usersFile), first);
   await fixture.run('restart', id);
-  await vi.waitUntil(async () => (await logInAtPortal(fixture, 'nobody', 'asked only').catch(() => 0)) === 401, { timeout: 20_000 });
+  await vi.waitUntil(async () => (await logInAtPortal(fixture, 'nobody', 'asked only').catch(() => 0)) === 401, { timeout: 60_000 });
 };
 const problems = (tries: Awaited<ReturnType<typeof breakOffs>>['tries']) => tries.filter(({ problem }) => problem !== undefined);
 
@@ -91,7 +91,7 @@ test('of two bans one is lifted, killed at each act: only that one', async () =>
             await logInAtPortal(fixture, name, 'wrong').catch(() => 0);
             return (await banned()).includes(name);
           },
-          { timeout: 20_000 },
+          { timeout: 60_000 },
         );
     },
     end: banned,

@@ -1,5 +1,8 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect, vi } from 'vitest';
 import type { Flow, FlowInput } from '../../../source/flows/flow.ts';
+import type { Session } from '../../../source/session/session.ts';
 import { PracticeFixture } from '../../doubles/practice-fixture.ts';
 import type { Family, Fixture, Playing } from './flow.contract.ts';
 import { type Answers, Person } from './person.ts';
@@ -39,10 +42,23 @@ export class Practice implements Fixture {
   async run(flow: string, about = '', words: readonly string[] = [], options: FlowInput['options'] = {}, answers: Answers = {}) {
     return this.fixture.run(flow, about, { words, options }, { operator: this.person(answers) });
   }
+  /** The stored secrets. */
+  async stored() {
+    const signal = AbortSignal.timeout(10_000);
+    const session = { signal, ask: {} } as Session;
+    return (await this.fixture.app.context.vault(session)).list(signal);
+  }
   person(answers: Answers): Person {
     return new Person({ answers, forms: undefined, edited: () => undefined, reveal: () => {} });
   }
 }
+
+/** Targets and a rule; no target is reached. */
+const withRules = async ({ fixture }: Practice) => {
+  await mkdir(join(fixture.home, 'config'), { recursive: true });
+  const targets = 'notifications: {quiet: {type: command, run: ["true"]}, push: {type: gotify, url: "http://127.0.0.1:1"}}';
+  await writeFile(join(fixture.home, 'config', 'config.yaml'), `${targets}\nrules: {sealed: {state: sealed, send: quiet}}\n`);
+};
 
 const statesOfMedia = (practice: Practice) => practice.fixture.component('media-server')?.services.map(({ state }) => state);
 
@@ -70,6 +86,25 @@ export const practiceFlows: Family<Practice> = {
     },
     { flow: 'first-admin', component: 'password-vault', acts: [] },
     { flow: 'recover', acts: [] },
+    { flow: 'watch', first: withRules, acts: ['watch'], again: ['watch'] },
+    { flow: 'watch', title: 'once', options: { once: true }, first: withRules, acts: ['watch'], again: ['watch'] },
+    { flow: 'notify-test', words: ['quiet'], first: withRules, acts: ['test'], again: ['test'] },
+    {
+      flow: 'notify-login',
+      words: ['push'],
+      first: async (practice) => {
+        await withRules(practice);
+        if ((await practice.stored()).some(({ name }) => name === 'local/notifications/push'))
+          await practice.run('secrets-remove', '', ['notifications', 'push']);
+      },
+      answers: () => ({ secret: 'token-of-push-4711' }),
+      acts: ['login'],
+      secrets: 1,
+      end: async (practice) => {
+        const names = (await practice.stored()).filter(({ name }) => name === 'local/notifications/push');
+        return names.map(({ versions }) => versions.length > 0);
+      },
+    },
     {
       flow: 'up',
       words: ['media-server'],

@@ -1,0 +1,189 @@
+import { posix } from 'node:path';
+import { Fault } from '../../faults/fault.ts';
+import type { OpenSecrets } from '../../notifications/notifications.ts';
+import { usesSecret } from '../../notifications/send.ts';
+import type { Report } from '../../notifications/watch.ts';
+import type { Session } from '../../session/session.ts';
+import { hasSystemd, removeUnit, type UnitFiles, unitPlace, unitWord, writeUnit } from '../../stack/systemd-unit.ts';
+import { countText } from '../../text/quantities.ts';
+import type { FlowContext, FlowOutcome, Lasting, Procedure } from '../flow.ts';
+import { wordsUpTo } from '../flow-options.ts';
+import { notificationsOf, targetsOf } from './notify.ts';
+
+export const watch: Procedure = async (session, input, context) => {
+  const { once, install, uninstall } = input.options;
+  wordsUpTo(0, input, { takes: 'quarterdeck watch accepts no arguments', remedy: 'Limit rules with hosts and components in config.yaml.' });
+  if ([once, install, uninstall].filter(Boolean).length > 1)
+    throw new Fault('usage.watch', '--once, --install and --uninstall cannot be combined.', 'Pass one of them.');
+  if (uninstall) return removeWatch(session, context);
+  const rules = await rulesOf(context);
+  if (install) return installWatch(session, context);
+  const notifications = notificationsOf(context);
+  const { targets } = await notifications.settings();
+  const secrets = () => context.vault(session);
+  // A passphrase cannot be prompted for later.
+  if (session.attended && !session.dryRun && !session.readOnly && Object.values(targets).some(usesSecret)) await secrets();
+  const subject = `evaluate ${countText(rules, 'rule')} and notify ${Object.keys(targets).join(', ')}`;
+  if (once) return evaluateOnce(session, context, { secrets, subject });
+  const ending = new AbortController();
+  const lasting = new WatchLasting(ending);
+  const isStarted = await session.act({
+    id: 'watch',
+    right: 'operate',
+    request: subject,
+    run: async () => {
+      lasting.follows(notifications.run(secrets, (report) => lasting.take(report), ending.signal));
+      return true;
+    },
+  });
+  if (!isStarted) return { message: 'Dry run: not watching.' };
+  return { message: `Watching: ${countText(rules, 'rule')}, ${countText(Object.keys(targets).length, 'target')}.`, lasts: lasting };
+};
+
+/** Returns how many rules there are. Throws `usage.notification` if there are none. */
+async function rulesOf(context: FlowContext): Promise<number> {
+  const notifications = notificationsOf(context);
+  await targetsOf(notifications);
+  const { rules } = await notifications.settings();
+  if (rules.length > 0) return rules.length;
+  const remedy = 'Add one to config.yaml, for example: rules: {failed: {state: [failed, unhealthy], for: 5m}}';
+  throw new Fault('usage.notification', 'No rules are configured.', remedy);
+}
+
+async function evaluateOnce(
+  session: Session,
+  context: FlowContext,
+  { secrets, subject }: { secrets: OpenSecrets; subject: string },
+): Promise<FlowOutcome> {
+  const reports: Report[] = [];
+  const isDone = await session.act({
+    id: 'watch',
+    right: 'operate',
+    request: subject,
+    run: (grant) => notificationsOf(context).once(secrets, (report) => reports.push(report), grant.signal),
+  });
+  if (isDone === undefined) return { message: 'Dry run: nothing was evaluated.' };
+  if (!isDone)
+    return { message: 'Nothing was evaluated: another Quarterdeck process evaluates the rules.', data: { events: [], deliveries: [] } };
+  for (const { kind, message } of reports) if (kind !== 'delivery') session.show({ kind: 'text', text: message });
+  const events = reports.flatMap((report) => (report.kind === 'event' ? [report.event] : []));
+  const deliveries = reports.flatMap((report) =>
+    report.kind === 'delivery' ? [{ target: report.target, result: report.state, message: report.message }] : [],
+  );
+  const failed = deliveries.filter(({ result }) => result === 'failed');
+  for (const { message } of failed) session.show({ kind: 'text', text: message });
+  const count = events.length === 0 ? 'No new events.' : `${countText(events.length, 'event')}.`;
+  return { message: count, data: { events, deliveries }, exitCode: failed.length > 0 ? 1 : 0 };
+}
+
+/** A running watch. What it reports before anyone follows is kept. */
+class WatchLasting implements Lasting {
+  readonly isService = true;
+  readonly #closed = new AbortController();
+  readonly closed = this.#closed.signal;
+  #failure: unknown;
+  #tell: Parameters<Lasting['follow']>[0] | undefined;
+  #waiting: Report[] = [];
+
+  constructor(private readonly ending: AbortController) {}
+
+  follows(running: Promise<void>): void {
+    running.catch((thrown: unknown) => {
+      if (!this.ending.signal.aborted) this.#failure = thrown;
+      this.#closed.abort();
+    });
+  }
+
+  take(report: Report): void {
+    if (!this.#tell) this.#waiting.push(report);
+    else if (report.kind === 'event') this.#tell(report.event.event, `${report.event.at} ${report.message}`, report.event);
+    else if (report.kind === 'note') this.#tell('note', report.message);
+    else if (report.state === 'failed') this.#tell(report.state, report.message);
+  }
+
+  failure(): unknown {
+    return this.#failure;
+  }
+
+  follow(tell: Parameters<Lasting['follow']>[0]): () => void {
+    this.#tell = tell;
+    for (const report of this.#waiting.splice(0)) this.take(report);
+    return () => {
+      this.#tell = () => undefined;
+    };
+  }
+
+  close(): void {
+    this.ending.abort();
+  }
+}
+
+const unitFiles: UnitFiles = {
+  mark: '# Written by quarterdeck watch --install; remove it with: quarterdeck watch --uninstall',
+  endings: ['service'],
+  started: 'service',
+  removedBy: 'quarterdeck watch --uninstall',
+};
+
+export function watchUnitText(argv: readonly string[], isOfUser: boolean): string {
+  return `${unitFiles.mark}
+[Unit]
+Description=Evaluate the rules of Quarterdeck and send notifications
+
+[Service]
+ExecStart=${argv.map(unitWord).join(' ')}
+Restart=on-failure
+RestartSec=30
+
+[Install]
+WantedBy=${isOfUser ? 'default' : 'multi-user'}.target
+`;
+}
+
+async function placeOf(context: FlowContext, signal: AbortSignal) {
+  const host = context.localHost ?? context.hostOf('local');
+  return { host, place: await unitPlace(host, 'quarterdeck-watch', signal) };
+}
+
+async function installWatch(session: Session, context: FlowContext): Promise<FlowOutcome> {
+  refuseInPractice(context);
+  const { host, place } = await placeOf(context, session.signal);
+  const isOfUser = place.scope.length > 0;
+  if (!(await hasSystemd(host, place, session.signal))) {
+    const remedy = 'Run "quarterdeck watch" with your init system, or "quarterdeck watch --once" from cron.';
+    throw new Fault('refused.schedule', 'No systemd that could start a unit was found on this machine.', remedy);
+  }
+  const text = watchUnitText([...(context.program ?? ['quarterdeck']), 'watch'], isOfUser);
+  session.show({ kind: 'text', text });
+  const unit = posix.join(place.folder, `${place.name}.service`);
+  await session.act({
+    id: 'install',
+    right: 'operate',
+    request: `write ${unit}, systemctl ${[...place.scope, 'enable'].join(' ')} --now ${place.name}.service`,
+    run: (grant) => writeUnit(grant, host, place, unitFiles, { service: text }),
+  });
+  if (session.dryRun) return { message: 'Dry run: nothing was written.' };
+  const lingers = isOfUser ? ' It runs only while you are logged in, unless you run "loginctl enable-linger".' : '';
+  const log = `journalctl ${[...place.scope, '--unit'].join(' ')} ${place.name}`;
+  return {
+    message: `Started ${place.name}.service.${lingers} Its log: ${log}. To remove it: quarterdeck watch --uninstall`,
+    data: { unit: place.name },
+  };
+}
+
+async function removeWatch(session: Session, context: FlowContext): Promise<FlowOutcome> {
+  refuseInPractice(context);
+  const { host, place } = await placeOf(context, session.signal);
+  const gone = await session.act({
+    id: 'uninstall',
+    right: 'operate',
+    request: `systemctl ${[...place.scope, 'disable'].join(' ')} --now ${place.name}.service, remove ${posix.join(place.folder, place.name)}.service`,
+    run: (grant) => removeUnit(grant, host, place, unitFiles),
+  });
+  if (session.dryRun) return { message: 'Dry run: nothing was removed.' };
+  return { message: gone ? `Removed ${place.name}.service.` : 'No unit found.' };
+}
+
+function refuseInPractice({ practice }: FlowContext): void {
+  if (practice) throw new Fault('refused.practice', 'A unit cannot watch a practice stack.', 'Run it without --practice.');
+}
