@@ -27,7 +27,7 @@ export function openRemoteHost(name: string, { ssh, sudo }: HostSettings, { path
     name,
     destination: parseDestination(ssh),
     runFolder: paths.run,
-    collectOutput: join(installationFolder(), 'bin', 'askpass'),
+    askpass: join(installationFolder(), 'bin', 'askpass'),
     env,
     answer: (question, signal) => questions.ask(name, question, signal),
     ...(sudo && { sudo }),

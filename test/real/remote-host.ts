@@ -7,7 +7,7 @@ import { openSshHost } from '../../source/hosts/ssh/ssh-host.ts';
 import { makeShortFolder } from '../short-folder.ts';
 import type { ClientHost, Sshd } from './sshd.ts';
 
-export const collectOutput = fileURLToPath(new URL('../../bin/askpass', import.meta.url));
+export const askpass = fileURLToPath(new URL('../../bin/askpass', import.meta.url));
 
 export interface RemoteHost {
   host: ReturnType<typeof openSshHost>;
@@ -48,7 +48,7 @@ export async function openRemote(
     name: 'far',
     destination: parsed,
     runFolder: join(folder, runFolder),
-    collectOutput,
+    askpass,
     ...(shellLimitMs !== undefined && { shellLimitMs }),
     env: { HOME: process.env.HOME, PATH: process.env.PATH, QUARTERDECK_SSH: program, ...env },
     answer,

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openSshHost, type SshHost } from '../../source/hosts/ssh/ssh-host.ts';
 import { makeShortFolder } from '../short-folder.ts';
-import { collectOutput } from './remote-host.ts';
+import { askpass } from './remote-host.ts';
 import { describeSshd, type Sshd, startSshd } from './sshd.ts';
 
 const names = ['nas', 'shed', 'attic', 'cellar'];
@@ -24,7 +24,7 @@ describeSshd('several hosts that are connected at the same moment', () => {
         destination: { target: 'remote' },
         // One folder of sockets for all, as in one process.
         runFolder: join(folder, 'run'),
-        collectOutput,
+        askpass,
         env: { ...process.env, QUARTERDECK_SSH: program },
         answer: async () => undefined,
       }),

@@ -53,7 +53,7 @@ describeSshd('an engine that only sudo may use', () => {
       name: 'remote',
       destination: { target: 'remote' },
       runFolder: join(folder, 'run'),
-      collectOutput: join(import.meta.dirname, '../../bin/askpass'),
+      askpass: join(import.meta.dirname, '../../bin/askpass'),
       env: { ...process.env, QUARTERDECK_SSH: program },
       answer: async ({ lines }) => {
         asked.push(lines.join(' '));

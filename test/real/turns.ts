@@ -30,10 +30,10 @@ export async function openTurns(): Promise<{ path: string; close(): Promise<void
     for (const name of names) {
       const queue = queues.get(name) ?? [];
       if (queue.includes(asking)) queue.splice(queue.indexOf(asking), 1);
-      deliverSecrets(name, queue);
+      handOut(name, queue);
     }
   };
-  const deliverSecrets = (name: string, queue: readonly Asking[]) => {
+  const handOut = (name: string, queue: readonly Asking[]) => {
     // Who gets one of several leaves the lines before the others.
     for (const [at, asking] of [...queue].entries()) {
       if (at > 0 && (asking.turn === 'alone' || queue[0]?.turn === 'alone')) return;
@@ -60,7 +60,7 @@ export async function openTurns(): Promise<{ path: string; close(): Promise<void
         queues.set(name, queue);
         queue.push(asking);
       }
-      for (const name of names) if (!asking.has) deliverSecrets(name, queues.get(name) ?? []);
+      for (const name of names) if (!asking.has) handOut(name, queues.get(name) ?? []);
       socket.once('close', () => leave(asking, names));
     });
   });

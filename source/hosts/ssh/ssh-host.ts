@@ -21,12 +21,11 @@ export interface SshHostOptions {
   /** Folder for sockets of running processes: `run` of our own paths. */
   runFolder: string;
   /** `bin/askpass`. */
-  collectOutput: string;
+  askpass: string;
   env: Readonly<Record<string, string | undefined>>;
   answer: AnswerSsh;
   /** Sockets of remote engines are reached through sudo. */
   sudo?: boolean;
-  /** Connections to its engines yield to it. */
   /** Time limit for a shell to answer after the login; for tests. */
   shellLimitMs?: number;
 }
@@ -80,7 +79,7 @@ export function openSshHost(options: SshHostOptions): SshHost {
     connections += 1;
     const prefix = `${connections.toString(36)}-`;
     declined = new AbortController();
-    const socket = await openAskpassSocket(folder, options.collectOutput, asked);
+    const socket = await openAskpassSocket(folder, options.askpass, asked);
     try {
       const connection = await SshConnection.open(
         {
