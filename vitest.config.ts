@@ -46,6 +46,9 @@ const unit = {
   env: { ...common.env, FORCE_COLOR: '3' },
 };
 
+/** Of projects that run beside each other. Mostly they wait for an engine, or for their turn at one: see test/real/turns.ts. */
+const realWorkers = 9;
+
 export default defineConfig({
   test: {
     reporters: ['default', new ClosingLine()],
@@ -90,8 +93,7 @@ export default defineConfig({
           globalSetup: ['test/real/global-setup.ts'],
           testTimeout: 180_000,
           hookTimeout: 300_000,
-          // Mostly they wait for an engine, or for their turn at one: see test/real/turns.ts.
-          maxWorkers: 9,
+          maxWorkers: realWorkers,
           sequence: { groupOrder: 2 },
         },
       },
@@ -102,7 +104,7 @@ export default defineConfig({
           include: ['test/packaging/**/*.test.ts'],
           testTimeout: 240_000,
           hookTimeout: 300_000,
-          maxWorkers: 6,
+          maxWorkers: realWorkers,
           sequence: { groupOrder: 2 },
         },
       },
