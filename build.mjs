@@ -14,7 +14,7 @@ const [, , main = own, folder = 'dist'] = process.argv;
 /** What every start of the console loads, by file of dist/chunks: 10 ms less than in forty files. A command without a screen loads no `screen`; `ink` follows the first frame. */
 const parts = {
   main: [main],
-  deck: ['source/app/create-app.ts', 'source/engine/dockerode-engine.ts', 'node_modules/dockerode/lib/docker.js'],
+  app: ['source/app/create-app.ts', 'source/engine/dockerode-engine.ts', 'node_modules/dockerode/lib/docker.js'],
   screen: ['source/console/run-console.ts'],
   ink: ['source/console/console.tsx'],
 };

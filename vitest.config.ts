@@ -12,7 +12,7 @@ class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
     const long =
-      /\/contract\/flows\/|interrupted\.test\.|tunnel-server\.test\.|\/real\/(?:deploy-catalog|deploy-trouble|ban|operate|rotate|route|apply|backup|deploy-built|update)\b|fresh-clone/;
+      /\/contract\/flows\/|interrupted\.test\.|tunnel-server\.test\.|\/real\/(?:apply|backup|ban|deploy|engine|operate|pull|rotate|route|secrets-rest|ssh-limits|update)\b|fresh-clone/;
     const isLong = ({ moduleId }: TestSpecification) => long.test(moduleId);
     return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
   }

@@ -26,7 +26,7 @@ import { HostQuestions } from './host-questions.ts';
 import { ownHosts, readOnlyHere } from './listed-hosts.ts';
 import { enginesOn, openAt, practiceEngines } from './local-engines.ts';
 import { openOwnCatalog } from './open-catalog.ts';
-import { ProbeCredentials } from './probe-credentials.ts';
+import type { ProbeCredentials } from './probe-credentials.ts';
 import { createRemoteFleet } from './remote-fleet.ts';
 import { createRemoteHosts } from './remote-hosts.ts';
 import { keepSeenComponents } from './seen-components.ts';
@@ -86,23 +86,28 @@ export async function createApp(options: AppOptions): Promise<QuarterdeckApp> {
     return { ...engineView, stackFolder: stackFolderFor(engineView, engineView.stackFolder ?? stackFolder) };
   };
   let vault: Promise<SecretStorage> | undefined;
-  const credentials = new ProbeCredentials({
-    async open() {
-      const opened = await vault;
-      if (practice || opened?.kind === 'file' || (opened && process.platform === 'darwin')) return opened;
-      // A keychain that a flow has opened may be locked again.
-      const { openSecretStorageQuietly } = await import('./secrets.ts');
-      return openSecretStorageQuietly({ paths, env });
-    },
-    ...(!practice && { refusedFile: join(paths.state, 'refused-credentials.json') }),
-  });
+  let probeCredentials: Promise<ProbeCredentials> | undefined;
+  // Loaded by the first probe that may log in, or by a login.
+  const credentials = () => {
+    probeCredentials ??= import('./probe-credentials.ts').then(({ ProbeCredentials }) => {
+      const open = async () => {
+        const opened = await vault;
+        if (practice || opened?.kind === 'file' || (opened && process.platform === 'darwin')) return opened;
+        // A keychain that a flow has opened may be locked again.
+        const { openSecretStorageQuietly } = await import('./secrets.ts');
+        return openSecretStorageQuietly({ paths, env });
+      };
+      return new ProbeCredentials({ open, ...(!practice && { refusedFile: join(paths.state, 'refused-credentials.json') }) });
+    });
+    return probeCredentials;
+  };
   const fleet = openFleet({
     engines: engines.map((engine) => prepare(engine, settings)),
     catalog,
     stackFolder,
     execAllowed: !options.readOnly,
     probeIntervalMs: settings.probeIntervalMs,
-    ...(!options.readOnly && { findCredential: credentials.find }),
+    ...(!options.readOnly && { findCredential: async (target, call) => (await credentials()).find(target, call) }),
     ...(!practice && { observationsFile: join(paths.state, 'observations.json') }),
     observationsKept: !options.readOnly,
     backupAges: practice ? async () => 'pretended' : backupAgesOf((engineName) => backups[engineName], catalog, stackFolder),
@@ -307,7 +312,8 @@ export async function createApp(options: AppOptions): Promise<QuarterdeckApp> {
       } finally {
         if (inFront === session) {
           inFront = undefined;
-          await credentials.drop({ afterLogin: flow.id === 'login' });
+          const afterLogin = flow.id === 'login';
+          if (probeCredentials || afterLogin) await (await credentials()).drop({ afterLogin });
         }
       }
     },

@@ -96,7 +96,7 @@ async function run(
   const out = stdout ?? new OutputStream(terminal ? { columns: 80 } : undefined);
   const err = new OutputStream(terminal ? { columns: 80 } : undefined);
   const ran: Ran[] = [];
-  const decks: AppOptions[] = [];
+  const apps: AppOptions[] = [];
   const closed = vi.fn(async () => {});
   const consoles = vi.fn(async () => 0);
   const exitCode = await runCommandLine(argv, {
@@ -107,7 +107,7 @@ async function run(
     paths: ownPaths({ QUARTERDECK_HOME: folder }, folder),
     version: '1.2.3',
     createApp: async (options) => {
-      decks.push(options);
+      apps.push(options);
       if (createApp) return createApp();
       return {
         options,
@@ -128,7 +128,7 @@ async function run(
       return () => {};
     },
   });
-  return { exitCode, stdout: out instanceof OutputStream ? out.text : '', stderr: err.text, ran, decks, closed, consoles };
+  return { exitCode, stdout: out instanceof OutputStream ? out.text : '', stderr: err.text, ran, apps, closed, consoles };
 }
 
 describe('the registry', () => {
@@ -197,21 +197,21 @@ describe('options', () => {
       ['--read-only', '--host', 'local', 'status', '--json'],
       ['status', '--json', '--host', 'local', '--read-only'],
     ]) {
-      const { decks, stdout } = await run(argv);
-      expect(decks).toMatchObject([{ readOnly: true, host: 'local', dryRun: false }]);
+      const { apps, stdout } = await run(argv);
+      expect(apps).toMatchObject([{ readOnly: true, host: 'local', dryRun: false }]);
       expect(() => JSON.parse(stdout)).not.toThrow();
     }
   });
 
   test('--dry-run is a dry run', async () => {
-    expect((await run(['stop', 'password-vault', '--dry-run'])).decks[0]?.dryRun).toBe(true);
+    expect((await run(['stop', 'password-vault', '--dry-run'])).apps[0]?.dryRun).toBe(true);
   });
 
   test('what stands behind -- is not ours', async () => {
-    const { ran, decks } = await run(['exec', 'password-vault', '--service', 'password-vault', '--', 'ls', '--json', '--read-only']);
+    const { ran, apps } = await run(['exec', 'password-vault', '--service', 'password-vault', '--', 'ls', '--json', '--read-only']);
     expect(ran[0]?.input.words).toEqual(['ls', '--json', '--read-only']);
     expect(ran[0]?.input.options).toEqual({ service: 'password-vault' });
-    expect(decks[0]?.readOnly).toBe(false);
+    expect(apps[0]?.readOnly).toBe(false);
   });
 
   test("a flow's own flags reach it", async () => {

@@ -322,8 +322,8 @@ function hostileApp() {
 describe('every screen at every size', { timeout: 180_000 }, () => {
   for (const size of sizes) {
     test(`${size.columns}x${size.rows}: fits, has its footer, shows the selection`, async () => {
-      const decks = size.columns > 150 || size.rows === 28 ? [createFakeApp({ flows })] : [createFakeApp({ flows }), hostileApp()];
-      for (const app of decks) {
+      const apps = size.columns > 150 || size.rows === 28 ? [createFakeApp({ flows })] : [createFakeApp({ flows }), hostileApp()];
+      for (const app of apps) {
         const harness = await openHarness({ size, app });
         fill(harness);
         for (const [name, keys] of Object.entries(screens)) {

@@ -91,7 +91,7 @@ export class FlowFixture {
       policy: this.policy,
       journal: await openJournal({
         ...{ folder: this.journal, flow: flow.id, engineName: 'local' },
-        // As the deck does: words of others can be anything, passwords too.
+        // As the app does: words of others can be anything, passwords too.
         ...(flow.resumes && { words, options }),
         ...(component && { component: component.id, key: component.key }),
         ...(this.resume !== undefined && { resume: this.resume }),

@@ -23,7 +23,7 @@ export interface Running {
   signal?: AbortSignal;
 }
 
-/** A practice stack in this process, with the deck on it: real flows, the real script on its machine, a compose that makes containers of its engine. */
+/** A practice stack in this process, with the app on it: real flows, the real script on its machine, a compose that makes containers of its engine. */
 export class PracticeFixture {
   readonly app: QuarterdeckApp;
   readonly access: PracticeAccess;
@@ -31,7 +31,7 @@ export class PracticeFixture {
   operator = new OperatorDouble();
   readonly #home: string;
   readonly #ending: AbortController;
-  /** Opened when they are first needed: most tests never do, and a deck is half of what a stage costs. */
+  /** Opened when they are first needed: most tests never do, and an app is half of what a stage costs. */
   readonly #others = new Map<'dryRun' | 'readOnly', Promise<QuarterdeckApp>>();
 
   private constructor(parts: { app: QuarterdeckApp; access: PracticeAccess; home: string; ending: AbortController }) {
@@ -83,7 +83,7 @@ export class PracticeFixture {
     return this.app.fleet.snapshot().components.find((one) => one.id === id);
   }
 
-  /** Dry runs and read-only ones have decks of their own. */
+  /** Dry runs and read-only ones have apps of their own. */
   async appFor({ dryRun = false, readOnly = false }: Pick<Running, 'dryRun' | 'readOnly'>): Promise<QuarterdeckApp> {
     if (!dryRun && !readOnly) return this.app;
     const kind = dryRun ? 'dryRun' : 'readOnly';

@@ -119,7 +119,7 @@ async function loadedAtFirstFrame(): Promise<{ files: string[]; ofNode: string[]
 test('the first frame is drawn with three files of the bundle, and with nothing of node that it has no use for', async () => {
   const { files, ofNode } = await loadedAtFirstFrame();
   const chunks = files.filter((file) => file.startsWith(join(root, 'dist'))).map((file) => file.slice(join(root, 'dist/chunks/').length));
-  expect(chunks).toEqual(['main.js', 'deck.js', 'screen.js']);
+  expect(chunks).toEqual(['main.js', 'app.js', 'screen.js']);
   const loaded = new Set(ofNode.map((module) => module.replace(/^NativeModule /, '')));
   expect(needlessOfNode.filter((module) => loaded.has(module))).toEqual([]);
   // What it is called is asked for when its containers are seen.

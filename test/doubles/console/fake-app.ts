@@ -30,7 +30,7 @@ export type FlowBody = (operator: Operator, input: FlowInput, signal: AbortSigna
 /** The flows of the product; what they do is played by the test. */
 const flows: readonly Flow[] = productFlows.map((flow) => ({ ...flow, run: async () => ({ message: '' }) }));
 
-/** A deck without an engine: what the console reads and starts, played by the test. */
+/** An app without an engine: what the console reads and starts, played by the test. */
 export function createFakeApp(
   options: {
     app?: Partial<AppOptions>;
