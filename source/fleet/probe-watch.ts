@@ -28,8 +28,8 @@ export const probeLimits = {
   /** Interval while it is busy, or young and not responding yet. */
   eagerMs: 2_000,
   youngSeconds: 120,
-  /** The interval of a component that is not shown doubles with each failure, up to this multiple. */
-  mostPatience: 4,
+  /** The interval of a component that is not shown grows with each failure up to this multiple: its recovery must not go unseen for long. */
+  mostPatience: 2,
 };
 
 /** Pause before a program inside the container that gave no result is run again: first and longest. */
