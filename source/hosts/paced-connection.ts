@@ -3,8 +3,13 @@ import { Duplex, type Writable } from 'node:stream';
 
 /** Pause after a small read: data written meanwhile arrives with the next read. */
 export const defaultPauseMs = 1;
-/** A read of this size is followed by no pause: a Unix socket holds 28 kB of lines of 100 characters. */
+/**
+ * After a read of this size the pause is longer: Node would read up to 32 times before it looks at a key, and a process that never sleeps
+ * waits longer for a processor. With 28 kB of lines in a Unix socket, 14 MB/s are still read (measured at 100,000 lines/s: 95 of 100 keys
+ * show within 22 ms instead of 46 to 66).
+ */
 const muchBytes = 16 * 1024;
+const pauseAfterMuchMs = 2;
 /** All connections read into the same buffer, one after the other, and copy out of it. */
 const shared = Buffer.allocUnsafeSlow(64 * 1024);
 /** Controls a connection that several streams share: releases data when the window has space. */
@@ -77,11 +82,14 @@ export class PacedConnection extends Duplex {
     this.hasSpoken = true;
     this.gate?.received(sizeBytes);
     this.#isWanted = this.push(chunk);
-    if (this.#isWanted && (sizeBytes >= muchBytes || this.restMs === 0)) return true;
-    this.#rest ??= setTimeout(() => {
-      this.#rest = undefined;
-      if (this.#isWanted) this.#socket?.resume();
-    }, this.restMs);
+    if (this.#isWanted && this.restMs === 0) return true;
+    this.#rest ??= setTimeout(
+      () => {
+        this.#rest = undefined;
+        if (this.#isWanted) this.#socket?.resume();
+      },
+      sizeBytes >= muchBytes && this.restMs > 0 ? pauseAfterMuchMs : this.restMs,
+    );
     return false;
   }
 
