@@ -4,7 +4,7 @@ import { readOwnJson, writeOwnFile } from '../config/own-files.ts';
 import { limited } from '../faults/waits.ts';
 import type { FindCredential } from '../fleet/probe-login.ts';
 import type { ProbeTarget } from '../fleet/probe-watch.ts';
-import { loginPrefix, secretName, variableOf } from '../flows/secrets/secret-names.ts';
+import { credentialVariables, secretName, variableOf } from '../flows/secrets/secret-names.ts';
 import type { SecretStorage } from '../secrets/secrets.ts';
 
 interface Options {
@@ -48,8 +48,7 @@ export class ProbeCredentials {
     const versions: string[] = [];
     for (const name of credentialInputs(call)) {
       const field = entry.fields.find((one) => one.name === call.inputs[name]?.field);
-      const variables = [`${loginPrefix}${name}`, ...(field ? [variableOf(field)] : [])];
-      const found = first?.(target, field) ?? (await this.#stored(target, variables));
+      const found = first?.(target, field) ?? (await this.#stored(target, credentialVariables(name, field)));
       if (!found) return undefined;
       inputs[name] = found.value;
       versions.push(found.version);

@@ -8,7 +8,7 @@ import type { SecretName } from '../../secrets/secrets.ts';
 import type { Session } from '../../session/session.ts';
 import type { FlowContext } from '../flow.ts';
 import { readKept } from '../secrets/kept-secret.ts';
-import { loginPrefix, secretName, variableOf } from '../secrets/secret-names.ts';
+import { credentialVariables, loginPrefix, secretName, variableOf } from '../secrets/secret-names.ts';
 
 export type Credentials = Readonly<Record<string, string>>;
 
@@ -37,11 +37,12 @@ export async function storedCredentials(
   const found: Record<string, string> = {};
   if (names.length === 0) return found;
   await readKept(session, context, async (vault) => {
-    const read = (variable: string) => vault.read(secretName(host, id, variable), session.signal);
     for (const name of names) {
       const declared = entry.fields.find((one) => one.name === call.inputs[name]?.field);
-      const value = (await read(`${loginPrefix}${name}`)) ?? (declared && (await read(variableOf(declared))));
-      if (value !== undefined) found[name] = value;
+      for (const variable of credentialVariables(name, declared)) {
+        const value = found[name] ?? (await vault.read(secretName(host, id, variable), session.signal));
+        if (value !== undefined) found[name] = value;
+      }
     }
   });
   return found;

@@ -35,6 +35,11 @@ export function variableOf(field: ComponentField): string {
   return field.env ?? field.name;
 }
 
+/** Where a credential that a call takes may be stored, as variables, first what `login` stored. */
+export function credentialVariables(input: string, field: ComponentField | undefined): readonly string[] {
+  return [`${loginPrefix}${input}`, ...(field ? [variableOf(field)] : [])];
+}
+
 export function fieldOf(entry: CatalogEntry | undefined, variable: string): ComponentField | undefined {
   return entry && secretFields(entry).find((field) => variableOf(field) === variable || field.name === variable);
 }
