@@ -57,9 +57,10 @@ const ruleSchema = z.strictObject({
 });
 type WrittenRule = z.infer<typeof ruleSchema>;
 
+const name = z.string().regex(/^[\w-]{1,40}$/, 'use letters, digits, dashes and underscores');
 export const notificationSchemas = {
-  notifications: z.record(z.string().regex(/^[\w-]{1,40}$/, 'use letters, digits, dashes and underscores'), targetSchema).optional(),
-  rules: z.record(z.string().regex(/^[\w-]{1,40}$/, 'use letters, digits, dashes and underscores'), ruleSchema).optional(),
+  notifications: z.record(name, targetSchema).optional(),
+  rules: z.record(name, ruleSchema).optional(),
   quietHours: z
     .string()
     .regex(/^(?:[01]\d|2[0-3]):[0-5]\d-(?:[01]\d|2[0-3]):[0-5]\d$/, 'use two times of day, such as 22:00-07:00')

@@ -27,7 +27,7 @@ export interface Settings {
   notifications: NotificationSettings;
 }
 
-/** A place that messages are sent to. Tokens and passwords are in the secret store, never here. */
+/** Where messages are sent. Tokens and passwords are in the secret store, never here. */
 export type NotificationTarget =
   | { type: 'ntfy'; url: string; login?: boolean | undefined }
   | { type: 'gotify'; url: string }

@@ -136,7 +136,11 @@ function reportOn(
   return { events, problems };
 }
 
-function isInScope({ condition, hosts, components, addresses }: NotificationRule, { host, about }: Subject): boolean {
+/** Whether a rule is about this component, host or address. */
+export function isInScope(
+  { condition, hosts, components, addresses }: NotificationRule,
+  { host, about }: Pick<Subject, 'host' | 'about'>,
+): boolean {
   if (condition.kind === 'certificate') return addresses.includes(about);
   if (hosts && !hosts.includes(host) && !hosts.includes(host.split('/', 1)[0] ?? '')) return false;
   return components === undefined || components.includes(about);

@@ -5,7 +5,7 @@ import { type LogFilter, loadLogFilter } from '../logs/filter.ts';
 import type { Logs } from '../logs/store.ts';
 import { cleanLine } from '../text/clean.ts';
 import { cut } from '../text/width.ts';
-import type { Fact } from './evaluate.ts';
+import { type Fact, isInScope } from './evaluate.ts';
 
 const longestLine = 300;
 
@@ -49,7 +49,7 @@ export class LogMatches {
   /** Follows the components that exist now. */
   follow({ components }: FleetSnapshot): void {
     for (const one of this.#followed) {
-      const wanted = components.filter(({ id, host }) => isWanted(one.rule, id, host));
+      const wanted = components.filter(({ id, host }) => isInScope(one.rule, { host, about: id }));
       const keys = wanted.map(({ key }) => key).join('\n');
       if (keys === one.keys) continue;
       one.keys = keys;
@@ -92,9 +92,4 @@ export class LogMatches {
       ...{ message: cut(line, longestLine), remedy: `Show its log: quarterdeck logs ${id}` },
     });
   }
-}
-
-function isWanted({ components, hosts }: NotificationRule, id: string, host: string): boolean {
-  if (components && !components.includes(id)) return false;
-  return !hosts || hosts.includes(host) || hosts.includes(host.split('/', 1)[0] ?? '');
 }

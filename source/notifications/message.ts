@@ -35,7 +35,7 @@ export function eventText({ event, host, about, message, remedy, lines }: EventJ
   return cleanLine(`${labels[event]}: ${where}: ${message}${more}${end}${event === 'problem' ? ` ${remedy}` : ''}`).trim();
 }
 
-export function messageOf(rule: string, urgent: boolean, reported: readonly NotificationEvent[]): Message {
+export function ruleMessage(rule: string, urgent: boolean, reported: readonly NotificationEvent[]): Message {
   const events = reported.map(eventJson);
   const [first] = events;
   const count = (event: NotificationEvent['event']) => events.filter((one) => one.event === event).length;

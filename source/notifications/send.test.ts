@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { NotificationReceiver, openMailServer } from '../../test/doubles/notification-receiver.ts';
 import type { NotificationTarget } from '../config/settings.ts';
 import { openLocalHost } from '../hosts/local-host.ts';
-import { type Message, messageOf } from './message.ts';
+import { type Message, ruleMessage } from './message.ts';
 import { send } from './send.ts';
 
 const event = {
@@ -18,7 +18,7 @@ const event = {
   message: 'It <b>failed</b>.',
   remedy: 'Look.',
 } as const;
-const message: Message = messageOf('failed', true, [{ ...event, sinceMs: 0, atMs: 60_000 }]);
+const message: Message = ruleMessage('failed', true, [{ ...event, sinceMs: 0, atMs: 60_000 }]);
 
 let receiver: NotificationReceiver;
 let folder: string;

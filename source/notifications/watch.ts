@@ -9,7 +9,7 @@ import type { Logs } from '../logs/store.ts';
 import { evaluate, type Facts } from './evaluate.ts';
 import { fleetFacts } from './facts.ts';
 import { LogMatches } from './log-matches.ts';
-import { type EventJson, eventText, type Message, messageOf } from './message.ts';
+import { type EventJson, eventText, type Message, ruleMessage } from './message.ts';
 import { dueMessages, enqueue, settle } from './outbox.ts';
 import { type ReadableHost, Readings } from './readings.ts';
 import { type SendResult, send, usesSecret } from './send.ts';
@@ -142,7 +142,7 @@ export class NotificationWatch {
     for (const { name, urgent, targets } of settings.rules) {
       const reported = events.filter(({ rule }) => rule === name);
       if (reported.length === 0) continue;
-      const message = messageOf(name, urgent, reported);
+      const message = ruleMessage(name, urgent, reported);
       this.#state = { ...this.#state, ...enqueue(this.#state, targets, message, nowMs) };
       for (const event of message.events) this.report({ kind: 'event', event, message: `${event.rule}: ${eventText(event)}` });
     }

@@ -8,7 +8,7 @@ import { failureOf } from './backup/files.ts';
 const limitMs = 30_000;
 
 /** Location of unit files: the system's for root, otherwise the operator's own. */
-export interface UnitPlace {
+export interface UnitLocation {
   name: string;
   folder: string;
   scope: readonly string[];
@@ -24,7 +24,7 @@ export interface UnitFiles {
   removedBy: string;
 }
 
-export async function unitPlace(host: Host, name: string, signal: AbortSignal): Promise<UnitPlace> {
+export async function unitLocation(host: Host, name: string, signal: AbortSignal): Promise<UnitLocation> {
   const { uid, home } = await host.facts(signal);
   return uid === 0
     ? { name, folder: '/etc/systemd/system', scope: [] }
@@ -38,7 +38,7 @@ export function unitWord(word: string): string {
 }
 
 /** Returns whether systemd runs there: without it no unit is ever started. */
-export async function hasSystemd(host: Host, { scope }: UnitPlace, signal: AbortSignal): Promise<boolean> {
+export async function hasSystemd(host: Host, { scope }: UnitLocation, signal: AbortSignal): Promise<boolean> {
   const asking = host.exec(['systemctl', ...scope, 'show-environment'], { signal, limitMs });
   const { exitCode } = await unlessCode(asking, ['unreachable.program'], { exitCode: undefined });
   return exitCode === 0;
@@ -48,34 +48,41 @@ export async function hasSystemd(host: Host, { scope }: UnitPlace, signal: Abort
 export async function writeUnit(
   grant: Grant,
   host: Host,
-  place: UnitPlace,
+  location: UnitLocation,
   files: UnitFiles,
   texts: Readonly<Record<string, string>>,
 ): Promise<void> {
-  await refuseOthers(host, place, files, grant.signal);
-  await host.files.makeFolder(grant, place.folder, { mode: 0o755 });
+  await refuseOthers(host, location, files, grant.signal);
+  await host.files.makeFolder(grant, location.folder, { mode: 0o755 });
   for (const ending of files.endings)
-    await host.files.write(grant, posix.join(place.folder, `${place.name}.${ending}`), Buffer.from(texts[ending] ?? ''), { mode: 0o644 });
-  const check = systemctlText(place, 'status');
+    await host.files.write(grant, posix.join(location.folder, `${location.name}.${ending}`), Buffer.from(texts[ending] ?? ''), {
+      mode: 0o644,
+    });
+  const check = systemctlText(location, 'status');
   const remedy = `The unit files were written. Check "${check}", or remove the files: ${files.removedBy}`;
-  await systemctl(grant, host, place, ['daemon-reload'], remedy);
-  await systemctl(grant, host, place, ['enable', '--now', `${place.name}.${files.started}`], remedy);
+  await systemctl(grant, host, location, ['daemon-reload'], remedy);
+  await systemctl(grant, host, location, ['enable', '--now', `${location.name}.${files.started}`], remedy);
 }
 
 /** Removes exactly the files that `writeUnit` wrote. Returns whether there were any. */
-export async function removeUnit(grant: Grant, host: Host, place: UnitPlace, files: UnitFiles): Promise<boolean> {
-  const found = await refuseOthers(host, place, files, grant.signal);
+export async function removeUnit(grant: Grant, host: Host, location: UnitLocation, files: UnitFiles): Promise<boolean> {
+  const found = await refuseOthers(host, location, files, grant.signal);
   if (found.length === 0) return false;
-  const unit = `${place.name}.${files.started}`;
-  const kept = `Nothing was removed. Check the ${files.started}: ${systemctlText(place, 'status')} ${unit}`;
-  if (await hasSystemd(host, place, grant.signal)) await systemctl(grant, host, place, ['disable', '--now', unit], kept);
+  const unit = `${location.name}.${files.started}`;
+  const kept = `Nothing was removed. Check the ${files.started}: ${systemctlText(location, 'status')} ${unit}`;
+  if (await hasSystemd(host, location, grant.signal)) await systemctl(grant, host, location, ['disable', '--now', unit], kept);
   for (const file of found) await host.files.remove(grant, file);
-  const removed = `The unit files were removed. Run: ${systemctlText(place, 'daemon-reload')}`;
-  if (await hasSystemd(host, place, grant.signal)) await systemctl(grant, host, place, ['daemon-reload'], removed);
+  const removed = `The unit files were removed. Run: ${systemctlText(location, 'daemon-reload')}`;
+  if (await hasSystemd(host, location, grant.signal)) await systemctl(grant, host, location, ['daemon-reload'], removed);
   return true;
 }
 
-async function refuseOthers(host: Host, { folder, name }: UnitPlace, { mark, endings }: UnitFiles, signal: AbortSignal): Promise<string[]> {
+async function refuseOthers(
+  host: Host,
+  { folder, name }: UnitLocation,
+  { mark, endings }: UnitFiles,
+  signal: AbortSignal,
+): Promise<string[]> {
   const files: string[] = [];
   for (const ending of endings) {
     const file = posix.join(folder, `${name}.${ending}`);
@@ -88,9 +95,9 @@ async function refuseOthers(host: Host, { folder, name }: UnitPlace, { mark, end
   return files;
 }
 
-const systemctlText = ({ scope }: UnitPlace, verb: string) => ['systemctl', ...scope, verb].join(' ');
+const systemctlText = ({ scope }: UnitLocation, verb: string) => ['systemctl', ...scope, verb].join(' ');
 
-async function systemctl(grant: Grant, host: Host, { scope }: UnitPlace, args: readonly string[], remedy: string): Promise<void> {
+async function systemctl(grant: Grant, host: Host, { scope }: UnitLocation, args: readonly string[], remedy: string): Promise<void> {
   const { exitCode, stderr } = await host.run(grant, ['systemctl', ...scope, ...args], { signal: grant.signal, limitMs });
   if (exitCode === 0) return;
   const message = `systemctl ${args.join(' ')} failed: ${failureOf({ exitCode, stderr })}.`;

@@ -1,4 +1,4 @@
-import type { NotificationTarget } from '../../config/settings.ts';
+import type { NotificationSettings, NotificationTarget } from '../../config/settings.ts';
 import { Fault } from '../../faults/fault.ts';
 import { testMessage } from '../../notifications/message.ts';
 import { type Notifications, targetSecret } from '../../notifications/notifications.ts';
@@ -18,9 +18,10 @@ export function notificationsOf({ notifications }: FlowContext): Notifications {
   throw new Fault('refused.readOnly', 'Notifications are not available here.', 'Run the command without --read-only.');
 }
 
-export async function targetsOf(notifications: Notifications): Promise<Readonly<Record<string, NotificationTarget>>> {
-  const { targets } = await notifications.settings();
-  if (Object.keys(targets).length > 0) return targets;
+/** Throws `usage.notification` if there are no targets. */
+export async function settingsOf(notifications: Notifications): Promise<NotificationSettings> {
+  const settings = await notifications.settings();
+  if (Object.keys(settings.targets).length > 0) return settings;
   const remedy = 'Add one to config.yaml, for example: notifications: {phone: {type: ntfy, url: "https://ntfy.sh/my-stack"}}';
   throw new Fault('usage.notification', 'No notification targets are configured.', remedy);
 }
@@ -32,7 +33,7 @@ function unknownTarget(written: string, targets: Readonly<Record<string, Notific
 
 export const notifyTest: Procedure = async (session, input, context) => {
   const notifications = notificationsOf(context);
-  const targets = await targetsOf(notifications);
+  const { targets } = await settingsOf(notifications);
   const [wanted] = wordsUpTo(1, input, oneTarget);
   if (wanted !== undefined && !targets[wanted]) throw unknownTarget(wanted, targets);
   const names = wanted === undefined ? Object.keys(targets) : [wanted];
@@ -70,7 +71,7 @@ const isLocked = (target: NotificationTarget | undefined) => target !== undefine
 const secretLabels: Readonly<Record<string, string>> = { ntfy: 'Access token', gotify: 'Application token', smtp: 'Password' };
 
 export const notifyLogin: Procedure = async (session, input, context) => {
-  const targets = await targetsOf(notificationsOf(context));
+  const { targets } = await settingsOf(notificationsOf(context));
   const [word] = wordsUpTo(1, input, { ...oneTarget, takes: 'Secrets are not accepted on the command line, where others can see them' });
   const usable = Object.keys(targets).filter((name) => isLocked(targets[name]));
   if (word === undefined && !session.attended)

@@ -4,11 +4,11 @@ import type { OpenSecrets } from '../../notifications/notifications.ts';
 import { usesSecret } from '../../notifications/send.ts';
 import type { Report } from '../../notifications/watch.ts';
 import type { Session } from '../../session/session.ts';
-import { hasSystemd, removeUnit, type UnitFiles, unitPlace, unitWord, writeUnit } from '../../stack/systemd-unit.ts';
+import { hasSystemd, removeUnit, type UnitFiles, unitLocation, unitWord, writeUnit } from '../../stack/systemd-unit.ts';
 import { countText } from '../../text/quantities.ts';
 import type { FlowContext, FlowOutcome, Lasting, Procedure } from '../flow.ts';
 import { wordsUpTo } from '../flow-options.ts';
-import { notificationsOf, targetsOf } from './notify.ts';
+import { notificationsOf, settingsOf } from './notify.ts';
 
 export const watch: Procedure = async (session, input, context) => {
   const { once, install, uninstall } = input.options;
@@ -16,14 +16,17 @@ export const watch: Procedure = async (session, input, context) => {
   if ([once, install, uninstall].filter(Boolean).length > 1)
     throw new Fault('usage.watch', '--once, --install and --uninstall cannot be combined.', 'Pass one of them.');
   if (uninstall) return removeWatch(session, context);
-  const rules = await rulesOf(context);
-  if (install) return installWatch(session, context);
   const notifications = notificationsOf(context);
-  const { targets } = await notifications.settings();
+  const { targets, rules } = await settingsOf(notifications);
+  if (rules.length === 0) {
+    const remedy = 'Add one to config.yaml, for example: rules: {failed: {state: [failed, unhealthy], for: 5m}}';
+    throw new Fault('usage.notification', 'No rules are configured.', remedy);
+  }
+  if (install) return installWatch(session, context);
   const secrets = () => context.vault(session);
   // A passphrase cannot be prompted for later.
   if (session.attended && !session.dryRun && !session.readOnly && Object.values(targets).some(usesSecret)) await secrets();
-  const subject = `evaluate ${countText(rules, 'rule')} and notify ${Object.keys(targets).join(', ')}`;
+  const subject = `evaluate ${countText(rules.length, 'rule')} and notify ${Object.keys(targets).join(', ')}`;
   if (once) return evaluateOnce(session, context, { secrets, subject });
   const ending = new AbortController();
   const lasting = new WatchLasting(ending);
@@ -37,18 +40,8 @@ export const watch: Procedure = async (session, input, context) => {
     },
   });
   if (!isStarted) return { message: 'Dry run: not watching.' };
-  return { message: `Watching: ${countText(rules, 'rule')}, ${countText(Object.keys(targets).length, 'target')}.`, lasts: lasting };
+  return { message: `Watching: ${countText(rules.length, 'rule')}, ${countText(Object.keys(targets).length, 'target')}.`, lasts: lasting };
 };
-
-/** Returns how many rules there are. Throws `usage.notification` if there are none. */
-async function rulesOf(context: FlowContext): Promise<number> {
-  const notifications = notificationsOf(context);
-  await targetsOf(notifications);
-  const { rules } = await notifications.settings();
-  if (rules.length > 0) return rules.length;
-  const remedy = 'Add one to config.yaml, for example: rules: {failed: {state: [failed, unhealthy], for: 5m}}';
-  throw new Fault('usage.notification', 'No rules are configured.', remedy);
-}
 
 async function evaluateOnce(
   session: Session,
@@ -140,48 +133,48 @@ WantedBy=${isOfUser ? 'default' : 'multi-user'}.target
 `;
 }
 
-async function placeOf(context: FlowContext, signal: AbortSignal) {
+async function locationOf(context: FlowContext, signal: AbortSignal) {
   const host = context.localHost ?? context.hostOf('local');
-  return { host, place: await unitPlace(host, 'quarterdeck-watch', signal) };
+  return { host, location: await unitLocation(host, 'quarterdeck-watch', signal) };
 }
 
 async function installWatch(session: Session, context: FlowContext): Promise<FlowOutcome> {
   refuseInPractice(context);
-  const { host, place } = await placeOf(context, session.signal);
-  const isOfUser = place.scope.length > 0;
-  if (!(await hasSystemd(host, place, session.signal))) {
+  const { host, location } = await locationOf(context, session.signal);
+  const isOfUser = location.scope.length > 0;
+  if (!(await hasSystemd(host, location, session.signal))) {
     const remedy = 'Run "quarterdeck watch" with your init system, or "quarterdeck watch --once" from cron.';
     throw new Fault('refused.schedule', 'No systemd that could start a unit was found on this machine.', remedy);
   }
   const text = watchUnitText([...(context.program ?? ['quarterdeck']), 'watch'], isOfUser);
   session.show({ kind: 'text', text });
-  const unit = posix.join(place.folder, `${place.name}.service`);
+  const unit = posix.join(location.folder, `${location.name}.service`);
   await session.act({
     id: 'install',
     right: 'operate',
-    request: `write ${unit}, systemctl ${[...place.scope, 'enable'].join(' ')} --now ${place.name}.service`,
-    run: (grant) => writeUnit(grant, host, place, unitFiles, { service: text }),
+    request: `write ${unit}, systemctl ${[...location.scope, 'enable'].join(' ')} --now ${location.name}.service`,
+    run: (grant) => writeUnit(grant, host, location, unitFiles, { service: text }),
   });
   if (session.dryRun) return { message: 'Dry run: nothing was written.' };
   const lingers = isOfUser ? ' It runs only while you are logged in, unless you run "loginctl enable-linger".' : '';
-  const log = `journalctl ${[...place.scope, '--unit'].join(' ')} ${place.name}`;
+  const log = `journalctl ${[...location.scope, '--unit'].join(' ')} ${location.name}`;
   return {
-    message: `Started ${place.name}.service.${lingers} Its log: ${log}. To remove it: quarterdeck watch --uninstall`,
-    data: { unit: place.name },
+    message: `Started ${location.name}.service.${lingers} Its log: ${log}. To remove it: quarterdeck watch --uninstall`,
+    data: { unit: location.name },
   };
 }
 
 async function removeWatch(session: Session, context: FlowContext): Promise<FlowOutcome> {
   refuseInPractice(context);
-  const { host, place } = await placeOf(context, session.signal);
+  const { host, location } = await locationOf(context, session.signal);
   const gone = await session.act({
     id: 'uninstall',
     right: 'operate',
-    request: `systemctl ${[...place.scope, 'disable'].join(' ')} --now ${place.name}.service, remove ${posix.join(place.folder, place.name)}.service`,
-    run: (grant) => removeUnit(grant, host, place, unitFiles),
+    request: `systemctl ${[...location.scope, 'disable'].join(' ')} --now ${location.name}.service, remove ${posix.join(location.folder, location.name)}.service`,
+    run: (grant) => removeUnit(grant, host, location, unitFiles),
   });
   if (session.dryRun) return { message: 'Dry run: nothing was removed.' };
-  return { message: gone ? `Removed ${place.name}.service.` : 'No unit found.' };
+  return { message: gone ? `Removed ${location.name}.service.` : 'No unit found.' };
 }
 
 function refuseInPractice({ practice }: FlowContext): void {

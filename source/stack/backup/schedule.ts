@@ -1,6 +1,6 @@
 import type { Host } from '../../hosts/host.ts';
 import { shellWord } from '../apply/shell.ts';
-import { type UnitFiles, type UnitPlace, unitPlace, unitWord } from '../systemd-unit.ts';
+import { type UnitFiles, type UnitLocation, unitLocation, unitWord } from '../systemd-unit.ts';
 
 export const scheduleFiles: UnitFiles = {
   mark: '# Written by quarterdeck backup schedule; remove it with: quarterdeck backup unschedule',
@@ -16,8 +16,8 @@ export interface Schedule {
   at: string;
 }
 
-export async function scheduleUnit(host: Host, engineName: string, signal: AbortSignal): Promise<UnitPlace> {
-  return unitPlace(host, `quarterdeck-backup-${engineName.replaceAll(/[^a-zA-Z0-9_-]/g, '-')}`, signal);
+export async function scheduleUnit(host: Host, engineName: string, signal: AbortSignal): Promise<UnitLocation> {
+  return unitLocation(host, `quarterdeck-backup-${engineName.replaceAll(/[^a-zA-Z0-9_-]/g, '-')}`, signal);
 }
 
 export function unitTexts({ engineName, argv, at }: Schedule): { service: string; timer: string } {
