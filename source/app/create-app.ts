@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { installationFolder } from '../config/installation.ts';
 import { refuseForeignFiles, watchOwnFile } from '../config/own-files.ts';
 import { expandHome, ownPaths } from '../config/paths.ts';
-import { defaultSettings, type HostSettings, loadSettings, type Settings, settingsFile } from '../config/settings.ts';
+import { defaultSettings, loadSettings, type Settings, settingsFile } from '../config/settings.ts';
 import { Fault, isAbort } from '../faults/fault.ts';
 import { disconnectedFault } from '../fleet/engine-view.ts';
 import type { EngineSource } from '../fleet/engine-watch.ts';
@@ -44,29 +44,38 @@ export async function createApp(options: AppOptions): Promise<QuarterdeckApp> {
   const dataFolder = practice ? join(practice.folder, 'data') : paths.data;
   // The practice modules are loaded only for practice.
   const host = practice ? (await import('../hosts/practice-host.ts')).openPracticeHost(practice.folder) : openLocalHost();
-  const [{ settings, catalog }, here] = await Promise.all([
-    // Checked before any of our files is read or written.
-    refuseForeignFiles(paths).then(() => openOwnCatalog({ paths, env, readOnly: options.readOnly })),
-    practice ? { engines: practiceEngines(practice, host), engineMissing: false } : enginesOn(host, options.signal),
-  ]);
   const wanted = options.host ?? host.name;
-  if (options.readOnly && settings.hosts[wanted.split('/', 1)[0] ?? ''] && !practice) throw readOnlyHere(wanted);
   const questions = new HostQuestions();
-  // ssh is loaded only when the settings list remote hosts.
-  const remoteNames =
-    practice || options.readOnly ? [] : Object.keys(settings.hosts).filter((name) => wanted === 'all' || wanted.split('/', 1)[0] === name);
   const remoteOptions = { paths, env, questions, openAt, enginesChanged: (name: string) => void remoteFleet.grow(name) };
   const remoteHosts = createRemoteHosts(remoteOptions);
-  const remote = await Promise.all(
-    remoteNames.map(async (name) => {
-      const remoteHost = settings.hosts[name] as HostSettings;
+  // Checked before any of our files is read or written.
+  const reading = refuseForeignFiles(paths).then(() => loadSettings(paths, home));
+  const openRemote = async (hosts: Settings['hosts']): Promise<EngineSource[]> => {
+    const [target = ''] = wanted.split('/', 1);
+    if (options.readOnly && hosts[target]) throw readOnlyHere(wanted);
+    // ssh is loaded only when the settings list remote hosts.
+    const chosen = options.readOnly ? [] : Object.entries(hosts).filter(([name]) => wanted === 'all' || target === name);
+    const sources = chosen.map(async ([name, remoteHost]) => {
       const opened = await remoteHosts.open(name, remoteHost);
-      return (await import('./remote-engines.ts')).openRemoteEngines(opened, remoteHost, remoteOptions);
-    }),
-  ).then((sources) => sources.flat());
+      const engines = await (await import('./remote-engines.ts')).openRemoteEngines(opened, remoteHost, remoteOptions);
+      // Who needs the host waits for it, and gets the fault.
+      opened.link.ready(new AbortController().signal).catch(() => undefined);
+      return engines;
+    });
+    return (await Promise.all(sources)).flat();
+  };
+  // Remote hosts are connected to while the catalog is read.
+  const [{ settings, catalog }, remote, here] = await Promise.all([
+    openOwnCatalog({ paths, env, readOnly: options.readOnly, read: () => reading }),
+    reading.then(({ hosts }) => (practice ? [] : openRemote(hosts))),
+    practice ? { engines: practiceEngines(practice, host), engineMissing: false } : enginesOn(host, options.signal),
+  ]).catch(async (thrown: unknown) => {
+    await remoteHosts.closeAll().catch(() => undefined);
+    throw thrown;
+  });
   // An operator with remote hosts does not need an engine on this machine.
   const engineMissing = here.engineMissing && remote.length === 0;
-  const showsHere = remoteNames.length === 0 || (wanted === 'all' && !here.engineMissing);
+  const showsHere = remote.length === 0 || (wanted === 'all' && !here.engineMissing);
   const allEngines = [...(showsHere ? here.engines : []), ...remote];
   const isWhole = wanted === 'all' || allEngines.every(({ host }) => host.name === wanted);
   const engines = allEngines.filter(({ name, host }) => isWhole || name === wanted || name === `${host.name}/${wanted}`);
@@ -340,7 +349,7 @@ export async function createApp(options: AppOptions): Promise<QuarterdeckApp> {
     async followHosts() {
       if (practice || options.readOnly || wanted !== 'all') return;
       // Never done before the first frame.
-      await fleet.settle(options.signal, { listed: true }).catch(() => undefined);
+      await fleet.settle(options.signal, 'listed').catch(() => undefined);
       await remoteFleet.follow({ file: settingsFile(paths), read: () => loadSettings(paths, home), shown: settings.hosts });
     },
     async close() {

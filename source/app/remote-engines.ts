@@ -42,6 +42,8 @@ export async function openRemoteEngines(
   const { name } = host;
   const file = knownEnginesFile(paths, name);
   const known = await readKnownEngines(file);
+  const socket = /^unix:\/\/(.+)$/.exec(known[0] ?? '')?.[1];
+  if (socket !== undefined) host.expect({ socket });
   let written = JSON.stringify(known);
   const find = async (signal: AbortSignal): Promise<readonly EngineAddress[]> => {
     await host.link.ready(signal);

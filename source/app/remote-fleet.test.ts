@@ -34,7 +34,7 @@ beforeEach(async () => {
     execAllowed: true,
   });
   const open = async (name: string) => {
-    const host = opened.get(name) ?? Object.assign(hostDouble(), { name });
+    const host = opened.get(name) ?? Object.assign(hostDouble(), { name, expect: () => undefined });
     opened.set(name, host);
     return host;
   };

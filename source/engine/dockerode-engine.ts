@@ -1,4 +1,4 @@
-import { eachOf, pauseFor } from '../faults/waits.ts';
+import { eachOf, endingWith, pauseFor } from '../faults/waits.ts';
 import type { Grant } from '../grants/grant.ts';
 import type { Host } from '../hosts/host.ts';
 import { parsedJson } from '../text/json-value.ts';
@@ -98,10 +98,19 @@ class DockerodeEngine implements Engine {
   }
 
   async list(signal: AbortSignal): Promise<ContainerFacts[]> {
-    const { libpodVersion } = await this.#greeted(signal);
+    const early = endingWith(signal);
+    const listedEarly = this.#listedEarly(early.signal);
+    listedEarly?.catch(() => undefined);
+    const { kind, isOwnVersion, libpodVersion } = await this.#greeted(signal).catch((thrown: unknown) => {
+      early.abort();
+      throw thrown;
+    });
+    const isAnswer = kind === 'docker' && isOwnVersion;
+    if (!isAnswer) early.abort();
     this.#labels.prepare();
+    const listing = () => this.#link.get<ListedContainer[] | null>('/containers/json', { signal, query: { all: true } });
     const [listed, libpod] = await Promise.all([
-      this.#link.get<ListedContainer[] | null>('/containers/json', { signal, query: { all: true } }),
+      listedEarly && isAnswer ? listedEarly.catch(listing) : listing(),
       libpodVersion
         ? this.#link.get<LibpodContainer[] | null>('/libpod/containers/json', { signal, query: { all: true }, libpodVersion })
         : null,
@@ -112,6 +121,15 @@ class DockerodeEngine implements Engine {
     });
     await this.#addInspected(facts, libpodVersion !== undefined, signal);
     return this.#labels.withoutThoseOfImages(facts, signal);
+  }
+
+  /** The first list of a remote engine is requested together with the greeting: each of them takes a round trip. */
+  #listedEarly(signal: AbortSignal): Promise<ListedContainer[] | null> | undefined {
+    if (!this.#link.host.link || this.#link.isGreeted) return undefined;
+    return this.#link.load(signal).then(() => {
+      this.#labels.prepare();
+      return this.#link.get('/containers/json', { signal, query: { all: true }, bare: true });
+    });
   }
 
   /**

@@ -75,6 +75,10 @@ export class EngineLink {
     return guardErrorBodies(withoutEngineEnvironment(() => new Dockerode(options as unknown as Docker.DockerOptions)));
   }
 
+  get isGreeted(): boolean {
+    return this.#clients.usual !== undefined;
+  }
+
   get docker(): Docker {
     if (!this.#clients.usual) throw brokenFault(this.address);
     return this.#clients.usual;

@@ -5,6 +5,8 @@ import { cleanLine } from '../text/clean.ts';
 import { parseJson } from '../text/json-value.ts';
 import type { EngineAddress } from './engine.ts';
 
+/** Larger than any of these files; so much is read quickly from a remote host. */
+const usualBytes = 64 * 1024;
 const configLimitBytes = 1024 * 1024;
 
 /**
@@ -14,24 +16,28 @@ const configLimitBytes = 1024 * 1024;
  */
 export async function findEngines(host: Host, signal: AbortSignal): Promise<EngineAddress[]> {
   const facts = await host.facts(signal);
-  const docker = await chosenDocker(host, facts, signal);
   const podman = facts.env.CONTAINER_HOST ? addressOf(facts.env.CONTAINER_HOST, 'CONTAINER_HOST') : undefined;
-  const usual = docker ? [] : usualSockets(facts, podman !== undefined);
-  const candidates = [docker, ...usual, podman].filter((address) => address !== undefined);
+  const identified = async (address: EngineAddress) => ({ address, identity: await identityOf(host, address, signal) });
+  const places = facts.env.DOCKER_HOST ? [] : usualSockets(facts, podman !== undefined);
+  // At once: on a remote host, each of them costs a round trip.
+  const [docker, others] = await Promise.all([chosenDocker(host, facts, signal), Promise.all(places.map(identified))]);
+  if (docker && !podman) return [docker];
+  const usual = docker ? [] : others.filter(({ identity }) => identity !== undefined);
+  const chosen = await Promise.all([docker, podman].map((address) => address && identified(address)));
   const seen = new Set<string>();
-  const identities = await Promise.all(candidates.map((address) => identityOf(host, address, signal)));
-  const addresses = candidates.filter((address, index) => {
-    const identity = identities[index] ?? (usual.includes(address) ? undefined : address.url);
-    if (identity === undefined || seen.has(identity)) return false;
+  const addresses = [chosen[0], ...usual, chosen[1]].flatMap((candidate) => {
+    if (!candidate) return [];
+    const { address, identity = address.url } = candidate;
+    if (seen.has(identity)) return [];
     seen.add(identity);
-    return true;
+    return [address];
   });
   if (addresses.length > 0) return addresses;
   throw new Fault(
     'unreachable.noEngine',
     `No container engine was found on ${host.link ? cleanLine(host.name) : 'this host'}.`,
     'Install and start Docker or Podman, or set DOCKER_HOST. Use --verbose to list the locations searched.',
-    { cause: new Error(`no socket at ${usual.map((address) => cleanLine(pathOf(address) ?? '')).join(', ')}`) },
+    { cause: new Error(`no socket at ${places.map((address) => cleanLine(pathOf(address) ?? '')).join(', ')}`) },
   );
 }
 
@@ -141,7 +147,8 @@ function misread(shown: string, origin: string, form: string): Fault {
 }
 
 async function readJson(host: Host, path: string, signal: AbortSignal): Promise<unknown> {
-  const content = await host.files.read(path, { signal, limitBytes: configLimitBytes });
+  let content = await host.files.read(path, { signal, limitBytes: usualBytes });
+  if (content?.length === usualBytes) content = await host.files.read(path, { signal, limitBytes: configLimitBytes });
   if (!content) return undefined;
   try {
     return parseJson(new TextDecoder().decode(content));

@@ -38,7 +38,11 @@ export class ImageLabels {
     // Shared by all callers: one that cancels must not end it. The request has its own limit.
     const { signal } = new AbortController();
     this.#reading ??= this.link
-      .get<{ Id: string; Labels?: Record<string, string> | null }[] | null>('/images/json', { signal, query: { all: true } })
+      .get<{ Id: string; Labels?: Record<string, string> | null }[] | null>('/images/json', {
+        signal,
+        query: { all: true },
+        bare: !this.link.isGreeted,
+      })
       .then((images) => {
         for (const { Id, Labels } of images ?? []) this.#byId.set(fullImageId(Id), Labels ?? {});
       })

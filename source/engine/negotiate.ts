@@ -12,6 +12,8 @@ const factsLimitMs = 8_000;
 export interface Greeting {
   kind: EngineKind;
   apiVersion: string;
+  /** Requests without a version are answered in this one too. */
+  isOwnVersion: boolean;
   libpodVersion: string | undefined;
   server: string;
 }
@@ -64,7 +66,7 @@ export async function greet(link: EngineLink, signal: AbortSignal): Promise<Gree
 
   const server = cleanLine(one(headers.server) ?? '');
   const libpodVersion = one(headers['libpod-api-version']) ?? /^Libpod\/(\S+)/.exec(server)?.[1];
-  return { kind: libpodVersion ? 'podman' : 'docker', apiVersion, libpodVersion, server };
+  return { kind: libpodVersion ? 'podman' : 'docker', apiVersion, isOwnVersion: apiVersion === offered, libpodVersion, server };
 }
 
 export async function traitsOf(

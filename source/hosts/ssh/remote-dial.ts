@@ -18,8 +18,9 @@ const checkLimitMs = 15_000;
 const checkedMs = 5_000;
 /** An engine might close a longer idle connection at the moment when it is used: none does within 20 s. */
 const spareMs = 12_000;
-/** A list of containers comes with the list of images. */
+/** A list of containers comes with the list of images; the first of them with a greeting. */
 const sparesOfOne = 2;
+const sparesOfFirst = 3;
 /** Below this round-trip time, a spare connection saves nothing noticeable. */
 const shortMs = 5;
 
@@ -47,7 +48,7 @@ export class RemoteDial {
       this.#checked.set(key, Date.now());
       if (!(through instanceof PacedConnection)) return through;
       through.restMs = paced ? defaultPauseMs : 0;
-      if ('socket' in address && (connection.roundTripMs ?? 0) > shortMs) this.#prepare(connection, address, key);
+      if ('socket' in address && (connection.roundTripMs ?? 0) > shortMs) this.prepare(connection, address, sparesOfOne);
       return through;
     } catch (thrown) {
       this.#checked.delete(key);
@@ -116,14 +117,15 @@ export class RemoteDial {
     return undefined;
   }
 
-  #prepare(connection: SshConnection, address: DialAddress, key: string): void {
+  /** Opens the next connections to an address. If they cannot be opened, nobody is told: whoever dials the address gets the error. */
+  prepare(connection: SshConnection, address: DialAddress, count = sparesOfFirst): void {
+    const key = JSON.stringify(address);
     const spares = this.#spares.get(key) ?? new Set();
     this.#spares.set(key, spares);
-    while (spares.size < sparesOfOne) {
+    while (spares.size < count) {
       const spare = this.#openForwarded(connection, address, AbortSignal.timeout(spareMs));
       spares.add(spare);
       const drop = () => spares.delete(spare) && void spare.then(destroy, ignore);
-      // A spare has no user yet who could receive the error; if it cannot be opened, who needs a connection opens one and gets the error.
       spare.then((through) => through.once('close', drop).on('error', ignore), drop);
       setTimeout(drop, spareMs).unref();
     }

@@ -4,6 +4,7 @@ import { containerIn, distinctListeners, processName } from '../listeners.ts';
 import { parseLsof } from '../lsof.ts';
 import { type ProcNetFile, parseProcNet, procFiles } from '../proc-net.ts';
 import type { RemoteShell } from './remote-files.ts';
+import type { SshConnection } from './ssh-connection.ts';
 
 const factsLimitMs = 15_000;
 const listenersLimitMs = 20_000;
@@ -17,12 +18,12 @@ const variables = [
 
 const factsScript = `(
 say() { printf '%s\\000%s\\000' "$1" "$2"; }
-say hostname "$(uname -n)"; say system "$(uname -s)"; say machine "$(uname -m)"; say uid "$(id -u)"
+qd_u=$(id -u); say uid "$qd_u"; say system "$(uname -s -n -m)"
 say cpus "$(getconf _NPROCESSORS_ONLN 2>/dev/null || nproc 2>/dev/null || grep -c ^processor /proc/cpuinfo 2>/dev/null)"
 say memory "$(sed -n 's/^MemTotal: *\\([0-9]*\\) kB/\\1/p' /proc/meminfo 2>/dev/null)"
 say booted "$(sed -n 's/^btime //p' /proc/stat 2>/dev/null)"
 say clock "$(date +%s)"
-if [ -d "/run/user/$(id -u)" ]; then say runtime "/run/user/$(id -u)"; fi
+if [ -d "/run/user/$qd_u" ]; then say runtime "/run/user/$qd_u"; fi
 say addresses "$({ ip -o addr show 2>/dev/null || ifconfig -a 2>/dev/null; } | sed -n 's/.*inet6* \\(addr:\\)\\{0,1\\} *\\([0-9a-fA-F.:]*\\).*/\\2/p')"
 ${variables.map((name) => `if [ -n "\${${name}+x}" ]; then say env.${name} "$${name}"; fi`).join('\n')}
 )`;
@@ -40,8 +41,8 @@ const architectures: Record<string, string> = {
   ppc64le: 'ppc64',
 };
 
-export async function remoteFacts(shell: RemoteShell, signal: AbortSignal): Promise<HostFacts> {
-  const { stdout } = await shell.ask(factsScript, { signal, limitMs: factsLimitMs });
+export async function remoteFacts(connection: Pick<SshConnection, 'control'>, signal: AbortSignal): Promise<HostFacts> {
+  const { stdout } = await connection.control(factsScript, { signal, limitMs: factsLimitMs });
   const heardMs = Date.now();
   const words = Buffer.from(stdout).toString('utf8').split('\0');
   const said = new Map<string, string>();
@@ -50,11 +51,11 @@ export async function remoteFacts(shell: RemoteShell, signal: AbortSignal): Prom
   const number = (name: string) => (/^\d+$/.test(said.get(name) ?? '') ? Number(said.get(name)) : undefined);
   const booted = number('booted');
   const clock = number('clock');
-  const system = said.get('system') ?? '';
-  const machine = said.get('machine') ?? '';
+  // Printed in this order, whatever the order of the options.
+  const [system = '', hostname = '', machine = ''] = (said.get('system') ?? '').split(' ');
   const env = Object.fromEntries(variables.flatMap((name) => (said.has(`env.${name}`) ? [[name, said.get(`env.${name}`)]] : [])));
   return {
-    hostname: said.get('hostname') ?? '',
+    hostname,
     platform: platforms[system] ?? system.toLowerCase(),
     architecture: architectures[machine] ?? machine,
     cpus: number('cpus') ?? 1,

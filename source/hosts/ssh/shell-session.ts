@@ -50,6 +50,7 @@ export class ShellSession {
   readonly #token = randomBytes(16).toString('hex');
   #number = 0;
   readonly #asked: Asked[] = [];
+  readonly #unsent: string[] = [];
   #closed: unknown;
   isClosed = false;
   readonly #before = { stdout: Buffer.alloc(0), stderr: Buffer.alloc(0) };
@@ -106,7 +107,8 @@ export class ShellSession {
   /** The end of the output before the shell was ready, raw: greetings, refusals. */
   get before(): { stdout: string; stderr: string } {
     const { stdout, stderr } = this.#before;
-    return { stdout: stdout.toString('utf8'), stderr: stderr.toString('utf8') };
+    // Without what a shell says about our own functions, where a profile has read the line that defines them.
+    return { stdout: stdout.toString('utf8'), stderr: stderr.toString('utf8').replaceAll(/^.*\bqd_.*\n?/gm, '') };
   }
 
   /**
@@ -128,7 +130,9 @@ export class ShellSession {
     if (this.isClosed) return Promise.reject(this.#lost());
     const { promise, resolve, reject } = Promise.withResolvers<SessionAnswer>();
     this.#asked.push({ number, stdout: new Output(limitBytes), stderr: new Output(limitBytes), ended: {}, onPid, resolve, reject });
-    this.kept.child.stdin.write(`${printable(script)}\n`);
+    this.#unsent.push(script);
+    // Those of one moment are one line: a profile that reads its input takes all of them, or none.
+    if (this.#unsent.length === 1) queueMicrotask(() => this.kept.child.stdin.write(`${printable(this.#unsent.splice(0).join('\n'))}\n`));
     return promise;
   }
 

@@ -4,14 +4,17 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { parseDestination } from './destination.ts';
 import { ReconnectingLink } from './reconnecting-link.ts';
-import { SshConnection } from './ssh-connection.ts';
+import { readSshSettings, SshConnection } from './ssh-connection.ts';
 
 test('an ssh that hangs while it reads its configuration is ended, and the host is tried again', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'qd-ssh-'));
   const program = join(folder, 'ssh');
   await writeFile(program, '#!/bin/sh\nexec sleep 600\n', { mode: 0o755 });
   const options = { name: 'nas', destination: parseDestination('nas'), folder, prefix: 'a', program, env: process.env };
-  const link = new ReconnectingLink((signal) => SshConnection.open(options, signal));
+  const link = new ReconnectingLink(async (signal) => {
+    const settings = await readSshSettings(options, signal);
+    return SshConnection.open({ ...options, settings }, signal);
+  });
   onTestFinished(async () => {
     link.close();
     await rm(folder, { recursive: true });

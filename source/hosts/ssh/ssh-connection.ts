@@ -1,6 +1,6 @@
 import { addAbortListener } from 'node:events';
-import { readFile, rm, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { readFile, rm, stat, watch } from 'node:fs/promises';
+import { join, parse } from 'node:path';
 import { Fault, isAbort } from '../../faults/fault.ts';
 import { limited, pauseFor } from '../../faults/waits.ts';
 import { type SshDestination, sshText } from './destination.ts';
@@ -28,9 +28,12 @@ export interface SshConnectionOptions {
   /** Distinguishes the sockets of this connection from others in the folder. */
   prefix: string;
   program: string;
+  settings: SshSettings;
   /** The environment of ssh: the operator's own, and the askpass settings. */
   env: Readonly<Record<string, string | undefined>>;
   onRoundTrip?: (ms: number) => void;
+  /** Called before the login: a command sent now is answered together with it. */
+  onOpening?: (connection: SshConnection) => void;
   shellLimitMs?: number;
   /** The login was accepted a while ago, and no shell has answered yet. */
   onSlowShell?: (fault: Fault) => void;
@@ -62,10 +65,11 @@ export class SshConnection {
    * @throws the fault of `SshFailure`, wrapped in a `ConnectFailure`
    */
   static async open(options: SshConnectionOptions, signal: AbortSignal): Promise<SshConnection> {
-    const { folder, prefix, program, destination, env } = options;
+    const { folder, prefix, program, destination, env, settings } = options;
     const asked: SshCommand = { program, destination, control: join(folder, `${prefix}c`), log: join(folder, `${prefix}l`) };
     await rm(asked.log, { force: true });
-    const { strict, newer } = await settingsOf(asked, env, signal);
+    signal.throwIfAborted();
+    const { strict, newer } = settings;
     const command: SshCommand = { ...asked, newer };
     const connection = new SshConnection(
       options,
@@ -76,7 +80,9 @@ export class SshConnection {
     const patience = new AbortController();
     try {
       void connection.#watchShell(options, patience);
-      await connection.#first.open(AbortSignal.any([signal, patience.signal]));
+      const opening = connection.#first.open(AbortSignal.any([signal, patience.signal]));
+      options.onOpening?.(connection);
+      await opening;
     } catch (thrown) {
       connection.close();
       signal.throwIfAborted();
@@ -108,6 +114,12 @@ export class SshConnection {
       kept.child.once('close', (exitCode) => void this.#reason(exitCode).then(resolve));
     });
     void this.ended.then(() => this.close());
+  }
+
+  /** Resolves when the login is accepted: ssh creates its control socket, and can forward. The shell is ready two round trips later. */
+  async loggedIn(): Promise<void> {
+    const { dir, base } = parse(this.command.control);
+    for await (const { filename } of watch(dir, { signal: this.#closing.signal })) if (filename === base) return;
   }
 
   /** Runs one of our own short read-only scripts; the ending is its exit code. Several at once cost one round trip. */
@@ -236,12 +248,16 @@ export class ConnectFailure extends Error {
   }
 }
 
+export interface SshSettings {
+  strict: 'ask' | 'yes';
+  newer: string[];
+}
+
 /** Reads the configuration that ssh resolves. An operator whose ssh refuses unknown keys keeps that; all others are prompted. */
-async function settingsOf(
-  { program, destination }: SshCommand,
-  env: Readonly<Record<string, string | undefined>>,
+export async function readSshSettings(
+  { program, destination, env }: Pick<SshConnectionOptions, 'program' | 'destination' | 'env'>,
   signal: AbortSignal,
-): Promise<{ strict: 'ask' | 'yes'; newer: string[] }> {
+): Promise<SshSettings> {
   const { exitCode, stdout, stderr } = await resolvedConfig(program, destination, env, signal);
   if (exitCode !== 0) throw new ConnectFailure(sshFailure(destination.target, stderr, { exitCode: 255, ssh: sshText(destination) }));
   return {

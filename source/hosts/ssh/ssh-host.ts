@@ -11,7 +11,7 @@ import { RemoteListeners, remoteFacts } from './remote-facts.ts';
 import { type RemoteShell, remoteFiles } from './remote-files.ts';
 import { pipeRemote } from './remote-pipes.ts';
 import { execRemote } from './remote-programs.ts';
-import { SshConnection } from './ssh-connection.ts';
+import { readSshSettings, SshConnection } from './ssh-connection.ts';
 import { measureLimits, type SshLimits } from './ssh-limits.ts';
 import { withSudo } from './sudo-relay.ts';
 
@@ -33,6 +33,8 @@ export interface SshHostOptions {
 export interface SshHost extends Host {
   readonly link: ReconnectingLink;
   limits(signal: AbortSignal): Promise<SshLimits>;
+  /** From the next login on, the first connections to this socket are opened in advance. */
+  expect(address: { socket: string }): void;
   /** Called before engines are looked for: prepares access to their sockets, where needed. Throws `refused.sudo`, `refused.relay`. */
   openSockets(signal: AbortSignal): Promise<void>;
 }
@@ -74,7 +76,11 @@ export function openSshHost(options: SshHostOptions): SshHost {
     }
   };
   const connector: ReconnectingLink = new ReconnectingLink(async (signal) => {
-    const folder = await socketFolderIn(options.runFolder);
+    const program = env['QUARTERDECK_SSH'] || 'ssh';
+    const [folder, settings] = await Promise.all([
+      socketFolderIn(options.runFolder),
+      readSshSettings({ program, destination, env }, signal),
+    ]);
     // Incremented before the next await, during which another host may use the following number.
     connections += 1;
     const prefix = `${connections.toString(36)}-`;
@@ -87,9 +93,11 @@ export function openSshHost(options: SshHostOptions): SshHost {
           destination,
           folder,
           prefix,
-          program: env['QUARTERDECK_SSH'] || 'ssh',
+          program,
+          settings,
           env: { ...env, ...socket.env, QUARTERDECK_NODE: process.execPath },
           onRoundTrip: (ms) => connector.roundTrip(ms),
+          onOpening,
           onSlowShell: (fault) => connector.slow(fault),
           ...(shellLimitMs !== undefined && { shellLimitMs }),
         },
@@ -113,8 +121,25 @@ export function openSshHost(options: SshHostOptions): SshHost {
   };
   const listeners = new RemoteListeners(shell);
   const remote = new RemoteDial(name, shell);
+  let expected: { socket: string } | undefined;
+  const onOpening = (connection: SshConnection) => {
+    void readFacts(connection).catch(ignore);
+    const address = expected;
+    if (address) void connection.loggedIn().then(() => remote.prepare(connection, address), ignore);
+  };
   let facts: Promise<HostFacts> | undefined;
   let factsOf: SshConnection | undefined;
+  // Facts that may change are few: they are read again with each connection, and callers that need current values run a program.
+  const readFacts = (connection: SshConnection): Promise<HostFacts> => {
+    if (facts && factsOf === connection) return facts;
+    const reading = remoteFacts(connection, new AbortController().signal);
+    facts = reading;
+    factsOf = connection;
+    reading.catch(() => {
+      if (facts === reading) facts = undefined;
+    });
+    return reading;
+  };
 
   const host: SshHost = {
     name,
@@ -127,16 +152,11 @@ export function openSshHost(options: SshHostOptions): SshHost {
     pipe: async (grant, argv, options) => pipeRemote(await connector.connection(grant.signal), grant.signal, argv, options),
     dial: async (address, signal, how) => remote.dial(await connector.connection(signal), address, signal, how),
     async facts(signal) {
-      // Facts that may change are few: they are read again with each connection, and callers that need current values run a program.
       const connection = await connector.connection(signal);
-      if (connection !== factsOf) facts = undefined;
-      factsOf = connection;
-      facts ??= remoteFacts(shell, new AbortController().signal);
-      const asked = facts;
-      asked.catch(() => {
-        if (facts === asked) facts = undefined;
-      });
-      return limited(signal, factsLimitMs, () => asked);
+      return limited(signal, factsLimitMs, () => readFacts(connection));
+    },
+    expect: (address) => {
+      expected = options.sudo ? undefined : address;
     },
     listeners: (signal) => listeners.read(signal),
     limits: async (signal) => measureLimits(await connector.connection(signal), signal),
@@ -148,6 +168,8 @@ export function openSshHost(options: SshHostOptions): SshHost {
   };
   return options.sudo ? withSudo(host, { connection: (signal) => connector.connection(signal), answer }) : host;
 }
+
+const ignore = () => undefined;
 
 function unanswered(name: string): Fault {
   const message = `ssh prompted before connecting to ${name}, but was not answered in time.`;
