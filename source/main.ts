@@ -75,7 +75,7 @@ runCommandLine(argv, {
     await opened.fleet.asked(askedLimitMs);
     const { runConsole, openOwnFilters } = await import('./console/run-console.ts');
     const filters = openOwnFilters(context.options);
-    await Promise.all([filters.loaded, opened.fleet.settle(AbortSignal.timeout(answeredLimitMs), { listed: true }).catch(() => undefined)]);
+    await Promise.all([filters.loaded, opened.fleet.settle(AbortSignal.timeout(answeredLimitMs), 'listed').catch(() => undefined)]);
     const app = opened.engineMissing ? await (await import('./cli/practice-offer.ts')).offerPractice(context, opened, stderr) : opened;
     // The console restores the screen first.
     listenForMistakes(false);

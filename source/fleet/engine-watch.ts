@@ -100,6 +100,8 @@ export class EngineWatch {
   #lastEventMs = Number.NEGATIVE_INFINITY;
   #lastNewsMs = 0;
   #wake: (() => void) | undefined;
+  /** Missing where details are read without being asked for. */
+  #wanted: PromiseWithResolvers<void> | undefined;
   #bootedMs: number | undefined;
   #engineStartedMs: number | undefined;
   readonly #answered = Promise.withResolvers<void>();
@@ -123,6 +125,16 @@ export class EngineWatch {
 
   get #engineLabel(): string {
     return this.host.link ? `engine of ${cleanLine(this.name)}` : 'engine';
+  }
+
+  /** A command that prints states and ends has no use for the details of each container: they are read when somebody else asks. */
+  wantDetails(wanted: boolean): void {
+    if (wanted) this.#wanted?.resolve();
+    else this.#wanted ??= Promise.withResolvers<void>();
+  }
+
+  async #detailsWanted(): Promise<void> {
+    await this.#wanted?.promise;
   }
 
   get asked(): Promise<void> {
@@ -241,7 +253,10 @@ export class EngineWatch {
       await Promise.all([this.#readHost(signal), this.#inspectAll(engine, [...first], signal)]);
       this.#answered.resolve();
       const rest = all.filter((container) => !first.has(container));
-      await Promise.all([this.#knowStates(open.length > 0, signal), this.#inspectAll(engine, rest, signal)]);
+      await Promise.all([
+        this.#knowStates(open.length > 0, signal),
+        this.#detailsWanted().then(() => this.#inspectAll(engine, rest, signal)),
+      ]);
       await this.#readNetworks(engine, signal);
       this.changed();
       await this.#firstListeners;

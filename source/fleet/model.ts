@@ -210,16 +210,19 @@ export interface StatsHistory {
   memoryLimitBytes: number;
 }
 
+/**
+ * What is known of every engine, or that it did not respond: `listed`: its containers; `settled`: its facts too; `states`: all that states
+ * depend on, probes included; `complete`: also the inspects of the other containers, and the sockets.
+ */
+export type FleetStage = 'listed' | 'settled' | 'states' | 'complete';
+
 /** The only store of domain data. Writers are inside `fleet/`; all other code selects from it. */
 export interface Fleet {
   snapshot(): FleetSnapshot;
   /** Called after each commit. */
   subscribe(listener: () => void): () => void;
-  /**
-   * Waits for the first answer or failure of every engine; `listed`: for its containers; `states`: for all that states depend on, probes
-   * included; `complete`: for the inspects of the other containers and the sockets too.
-   */
-  settle(signal: AbortSignal, how?: { listed?: boolean; states?: boolean; complete?: boolean }): Promise<FleetSnapshot>;
+  /** Until `settled` by default. Who wants `states` gets no details of other containers, until somebody wants `complete`. */
+  settle(signal: AbortSignal, until?: FleetStage): Promise<FleetSnapshot>;
   /** Waits, at most this long, until every engine has been sent its container query: slow work can start while answers are pending. */
   asked(limitMs: number): Promise<void>;
   watchStats(componentKey: string): () => void;

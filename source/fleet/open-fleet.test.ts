@@ -94,7 +94,7 @@ describe('the fleet', () => {
     const shownTry = () =>
       Number(/Try (\d+) failed/.exec(fleet.snapshot().engines.find(({ name }) => name === 'gone')?.link.message ?? '')?.[1]);
     await vi.waitFor(() => expect(shownTry()).toBeGreaterThan(0), 3_000);
-    await fleet.settle(AbortSignal.timeout(5_000), { complete: true });
+    await fleet.settle(AbortSignal.timeout(5_000), 'complete');
     const { components, revision } = fleet.snapshot();
     expect(components.map(({ id }) => id)).toContain('rss-reader');
     const shown = shownTry();
@@ -140,7 +140,6 @@ describe('the fleet', () => {
         );
       }
       override async inspect(id: string, signal: AbortSignal) {
-        if (id.startsWith('id-of-plain')) return new Promise<undefined>(() => undefined);
         const detail = await super.inspect(id, signal);
         this.inspected.push(detail?.name ?? '');
         return detail;
@@ -156,7 +155,7 @@ describe('the fleet', () => {
     engine.add('job', { state: 'exited', statusText: 'Exited (1) 24 hours ago', exitCode: 1, finishedMs: startedMs, restartPolicy: 'no' });
     engine.add('proxy', { image: 'caddy', statusText: 'Up 3 weeks', startedMs });
     const fleet = await fleetOn(engine);
-    const { components } = await fleet.settle(AbortSignal.timeout(5_000), { states: true });
+    const { components } = await fleet.settle(AbortSignal.timeout(5_000), 'states');
     expect(engine.inspected.sort()).toEqual(['job', 'new', 'proxy', 'torrent', 'vpn']);
     expect(Object.fromEntries(components.map(({ id, state }) => [id, state.label]))).toEqual({
       ...{ plain: 'running', 'plain-vpn': 'healthy', vpn: 'running', torrent: 'no network' },
@@ -164,6 +163,8 @@ describe('the fleet', () => {
     });
     const [plain] = components.filter(({ id }) => id === 'plain');
     expect(plain).toMatchObject({ sinceMs: undefined, services: [{ upFor: '3w' }] });
+    await fleet.settle(AbortSignal.timeout(5_000), 'complete');
+    expect(engine.inspected.sort()).toEqual(['job', 'new', 'plain', 'plain-vpn', 'proxy', 'torrent', 'vpn']);
   });
 
   test('as time passes, only the host with an age to tell is built again', async () => {
@@ -178,7 +179,7 @@ describe('the fleet', () => {
       // Commits with each attempt.
       { name: 'gone', host: { ...hostDouble(), name: 'gone' }, open },
     ]);
-    await fleet.settle(AbortSignal.timeout(5_000), { complete: true });
+    await fleet.settle(AbortSignal.timeout(5_000), 'complete');
     const of = (host: string) => fleet.snapshot().components.find((component) => component.host === host);
     expect(of('nas')?.detail).toBe('failed with exit code 1, 2 minutes ago');
     const before = of('local');
@@ -307,7 +308,7 @@ describe('the fleet', () => {
       execAllowed: true,
     });
     open.push(fleet);
-    const { components } = await fleet.settle(AbortSignal.timeout(5_000), { complete: true });
+    const { components } = await fleet.settle(AbortSignal.timeout(5_000), 'complete');
     expect(components.map(({ id, state }) => `${id}: ${state.label}`)).toEqual(['rss-reader: cache missing', 'reverse-proxy: missing']);
   });
 
@@ -321,7 +322,7 @@ describe('the fleet', () => {
       },
     });
     const fleet = await fleetOn(engine, { host });
-    await fleet.settle(AbortSignal.timeout(5_000), { complete: true });
+    await fleet.settle(AbortSignal.timeout(5_000), 'complete');
     const said = () => fleet.snapshot().components.map(({ id, state }) => `${id}: ${state.id}`);
     // A service removed from a user's project is no longer expected, even if others of it remain.
     engine.happen('news-reader-1', 'remove');
@@ -335,7 +336,7 @@ describe('the fleet', () => {
     engine.add('news-cache-1', { image: 'redis', labels: composeLabels('news', 'cache') });
     const file = 'services:\n  reader: {image: miniflux/miniflux, depends_on: [cache]}\n  cache: {image: redis}\n  db: {image: postgres}\n';
     const fleet = await fleetOn(engine, { host: hostDouble({ files: { '/srv/news/compose.yaml': file } }) });
-    await fleet.settle(AbortSignal.timeout(5_000), { complete: true });
+    await fleet.settle(AbortSignal.timeout(5_000), 'complete');
     await sees(fleet, 'rss-reader', { state: { label: 'healthy' } });
     engine.happen('news-cache-1', 'remove');
     const services = () => fleet.snapshot().components.flatMap((component) => component.services.map(({ name }) => name));
@@ -351,7 +352,7 @@ describe('the fleet', () => {
       '/home/op/stack/.quarterdeck/components/reverse-proxy.json': '{}',
     };
     const fleet = await fleetOn(engine, { host: hostDouble({ files }) });
-    const { components } = await fleet.settle(AbortSignal.timeout(5_000), { complete: true });
+    const { components } = await fleet.settle(AbortSignal.timeout(5_000), 'complete');
     expect(components).toMatchObject([
       {
         id: 'reverse-proxy',
@@ -389,7 +390,7 @@ describe('the fleet', () => {
       engine.add(`${project}-caddy-1`, { image: 'caddy', labels: composeLabels(project, 'caddy') });
     const host = hostDouble({ files });
     const first = await fleetOn(engine, { host, observationsFile });
-    await first.settle(AbortSignal.timeout(5_000), { complete: true });
+    await first.settle(AbortSignal.timeout(5_000), 'complete');
     for (const project of ['reverse-proxy', 'left-behind']) engine.happen(`${project}-caddy-1`, 'remove');
     const gone = {
       serviceState: 'missing',
@@ -400,7 +401,7 @@ describe('the fleet', () => {
     await sees(first, 'reverse-proxy', gone);
     await first.keepObservations();
     const next = await fleetOn(engine, { host, observationsFile });
-    const { components } = await next.settle(AbortSignal.timeout(5_000), { complete: true });
+    const { components } = await next.settle(AbortSignal.timeout(5_000), 'complete');
     expect(components).toMatchObject([{ id: 'reverse-proxy', ...gone }]);
     expect(missingComponents(components)).toEqual([]);
     expect(componentsToStart(components).map(({ id }) => id)).toEqual(['reverse-proxy']);
@@ -464,7 +465,7 @@ describe('the fleet', () => {
       engine.add('reader', { image: 'miniflux/miniflux', labels: composeLabels(project, 'reader') });
       return engine;
     };
-    const complete = async (fleet: OpenFleet) => (await fleet.settle(AbortSignal.timeout(5_000), { complete: true })).components[0];
+    const complete = async (fleet: OpenFleet) => (await fleet.settle(AbortSignal.timeout(5_000), 'complete')).components[0];
 
     test('setup tasks stay until they are confirmed, a default password as something urgent (R47)', async () => {
       const files: Record<string, string> = record({});
@@ -534,7 +535,7 @@ describe('the fleet', () => {
     const engines = [engineNameOf(docker, host), engineNameOf(podman, host, 'local/podman')];
     const fleet = openFleet({ engines, catalog: catalogOf(entries), stackFolder: '~/stack', execAllowed: true });
     open.push(fleet);
-    const { ports } = await fleet.settle(AbortSignal.timeout(5_000), { complete: true });
+    const { ports } = await fleet.settle(AbortSignal.timeout(5_000), 'complete');
     expect(
       ports.map(({ host: engineName, port, owner, open: listening, conflictWith }) => [engineName, port, owner, listening, conflictWith]),
     ).toEqual([

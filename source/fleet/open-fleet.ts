@@ -12,7 +12,7 @@ import { type Deployed, DeployedComponents, type ReadBackupAges } from './deploy
 import { toEngineView } from './engine-view.ts';
 import { type EngineLimits, type EngineSource, EngineWatch, engineLimits, type OnLan } from './engine-watch.ts';
 import { CatalogIndex, type ContainerGroup, componentIds, groupContainers } from './grouping.ts';
-import type { ComponentView, Fleet, FleetSnapshot, PortView, StatsHistory } from './model.ts';
+import type { ComponentView, Fleet, FleetSnapshot, FleetStage, PortView, StatsHistory } from './model.ts';
 import { Observations } from './observations.ts';
 import { portViews } from './ports.ts';
 import type { FindCredential } from './probe-login.ts';
@@ -118,10 +118,10 @@ export function openFleet(options: FleetOptions): OpenFleet {
   let tookMs = 0;
   let closed = false;
   /** As of the snapshot. */
-  let known = { listed: false, settled: false, states: false, complete: false };
+  let known: Record<FleetStage, boolean> = { listed: false, settled: false, states: false, complete: false };
   /** What commands wait for, as far as engines alone tell it. */
   const awaited = new Set<() => boolean>();
-  const reached = {
+  const reached: Record<FleetStage, () => boolean> = {
     listed: () => watches.every((watch) => watch.settled || watch.link.state === 'connected'),
     settled: () => watches.every((watch) => watch.settled),
     states: () => watches.every((watch) => watch.statesKnown),
@@ -298,7 +298,7 @@ export function openFleet(options: FleetOptions): OpenFleet {
     watch.refresh();
   }
 
-  async function until(what: keyof typeof known, signal: AbortSignal): Promise<void> {
+  async function until(what: FleetStage, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const check = () => known[what] && resolve();
@@ -321,9 +321,11 @@ export function openFleet(options: FleetOptions): OpenFleet {
   const fleet: OpenFleet = {
     snapshot: () => snapshot,
     subscribe: listeners.subscribe,
-    async settle(signal, how) {
-      await until(how?.complete ? 'complete' : how?.states ? 'states' : how?.listed ? 'listed' : 'settled', signal);
-      if (how?.complete || how?.states) {
+    async settle(signal, stage = 'settled') {
+      const isWhole = stage === 'complete' || stage === 'states';
+      if (isWhole) for (const watch of watches) watch.wantDetails(stage === 'complete');
+      await until(stage, signal);
+      if (isWhole) {
         if (await observations.reload()) changed();
         // A network folder that does not respond must not block closing.
         await limited(signal, declaredLimitMs, () => Promise.all([declared.read(), deployed.read()])).catch(() => signal.throwIfAborted());

@@ -157,7 +157,7 @@ export class NotificationWatch {
       .join('\n');
     // Until the probes have answered, a component looks better than it is, and its problem would seem resolved.
     if (connected !== this.#settled || connected === '')
-      await limited(signal, settleLimitMs, (limit) => fleet.settle(limit, { complete: true })).catch(() => signal.throwIfAborted());
+      await limited(signal, settleLimitMs, (limit) => fleet.settle(limit, 'complete')).catch(() => signal.throwIfAborted());
     this.#settled = connected;
     const nowMs = Date.now();
     const snapshot = fleet.snapshot();

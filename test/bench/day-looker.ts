@@ -77,7 +77,7 @@ const fleet = openFleet({
   execAllowed: false,
   observationsKept: false,
 });
-const { components } = await fleet.settle(AbortSignal.timeout(30_000), { complete: true });
+const { components } = await fleet.settle(AbortSignal.timeout(30_000), 'complete');
 const writer = components.find(({ services }) => services.some(({ containerName }) => containerName === writerName));
 if (!writer) throw new Error('the container that writes is not in the fleet');
 const { source } = openLogs(fleet).open(writer.key);

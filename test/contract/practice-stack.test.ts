@@ -20,7 +20,7 @@ beforeAll(async () => {
   home = await mkdtemp(join(tmpdir(), 'qd-world-'));
   access = await openOwn(ownPaths({ QUARTERDECK_HOME: home }, home));
   app = await createApp({ readOnly: false, dryRun: false, signal: ending.signal, practice: access });
-  await app.fleet.settle(AbortSignal.timeout(20_000), { complete: true });
+  await app.fleet.settle(AbortSignal.timeout(20_000), 'complete');
 });
 afterAll(async () => {
   ending.abort();

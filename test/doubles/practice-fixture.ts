@@ -139,6 +139,6 @@ async function openSettled(
   { dryRun = false, readOnly = false }: { dryRun?: boolean; readOnly?: boolean },
 ): Promise<QuarterdeckApp> {
   const app = await createApp({ readOnly, signal, practice, dryRun });
-  await app.fleet.settle(AbortSignal.timeout(60_000), { complete: true });
+  await app.fleet.settle(AbortSignal.timeout(60_000), 'complete');
   return app;
 }

@@ -11,7 +11,7 @@ export function settleFleet({ output, signal }: VerbContext, fleet: Fleet, compl
   return whileWaiting(
     output,
     () => 'Waiting for the engine',
-    () => fleet.settle(signal, { complete }),
+    () => fleet.settle(signal, complete ? 'complete' : 'settled'),
   );
 }
 
@@ -19,11 +19,11 @@ export async function runStatusVerb({ output, options, signal, app }: VerbContex
   const opened = await app();
   const { fleet } = opened;
   // The table shows less than an inspect of every container tells, which takes many times as long as its list.
-  const how = options.json || name !== undefined ? { complete: true } : { states: true };
+  const stage = options.json || name !== undefined ? 'complete' : 'states';
   const [snapshot, unfinished] = await whileWaiting(
     output,
     () => 'Waiting for the engine',
-    () => Promise.all([fleet.settle(signal, how), opened.unfinished(signal)]),
+    () => Promise.all([fleet.settle(signal, stage), opened.unfinished(signal)]),
   );
   if (name !== undefined) {
     throwIfNothingAnswers(snapshot);

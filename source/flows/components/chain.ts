@@ -6,7 +6,7 @@ import type { Procedure } from '../flow.ts';
 
 /** Checks the stages of media automation (R55) on all hosts: a library may be on another host than the programs that fill it. */
 export const chain: Procedure = async (session, _input, context) => {
-  const snapshot = await context.fleet.settle(session.signal, { complete: true });
+  const snapshot = await context.fleet.settle(session.signal, 'complete');
   throwIfNothingAnswers(snapshot);
   const media = await readChain(context.catalog.entries, snapshot, (host, containerId) =>
     context.engineOf(host).inspect(containerId, session.signal),

@@ -8,7 +8,7 @@ import type { Procedure } from '../flow.ts';
 /** Everything that the fleet knows to be wrong, worst first. Ends with 1 if something is an error or a warning. */
 export const doctor: Procedure = async (session, input, { fleet, notifications }) => {
   session.progress({ id: 'doctor', label: 'Querying the components' });
-  const snapshot = await fleet.settle(session.signal, { complete: true });
+  const snapshot = await fleet.settle(session.signal, 'complete');
   session.progress({ id: 'doctor', label: 'Queried the components', done: true });
   const only = input.component?.key;
   const here = snapshot.components.filter(({ host, key }) => host === input.engineName && (only === undefined || key === only));

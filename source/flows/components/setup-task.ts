@@ -46,7 +46,7 @@ export const tasks: Procedure = async (session, input, context) => {
 /** Returns the component with its records and probe results, which are available only a moment after the containers are known. */
 export async function settledComponent({ signal }: Session, input: FlowInput, { fleet }: FlowContext): Promise<ComponentView> {
   const component = componentOf(input);
-  const { components } = await fleet.settle(signal, { complete: true });
+  const { components } = await fleet.settle(signal, 'complete');
   return components.find(({ key }) => key === component.key) ?? component;
 }
 

@@ -29,7 +29,7 @@ interface Failure {
 export const up: Procedure = async (session, input, context) => {
   const scope = new EngineScope(session, context, input.engineName);
   const resumed = await startInterrupted(scope);
-  const { components } = await context.fleet.settle(session.signal, { complete: true });
+  const { components } = await context.fleet.settle(session.signal, 'complete');
   const here = components.filter(({ host, deployed }) => host === input.engineName && deployed);
   const names = input.words.filter((word) => word !== 'all');
   const asked = meant(here, names, input.engineName);

@@ -56,7 +56,7 @@ export const vulnerabilitiesList: Procedure = async (session, input, context) =>
 /** The list does not require an engine, so an engine is not waited for long. */
 async function components(session: Session, { fleet }: FlowContext): Promise<readonly ComponentView[]> {
   const signal = AbortSignal.any([session.signal, AbortSignal.timeout(settleLimitMs)]);
-  const settled = await fleet.settle(signal, { complete: true }).catch(() => session.signal.throwIfAborted());
+  const settled = await fleet.settle(signal, 'complete').catch(() => session.signal.throwIfAborted());
   return (settled ?? fleet.snapshot()).components;
 }
 
