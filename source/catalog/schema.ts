@@ -82,6 +82,7 @@ const input = z.strictObject({
   required: z.boolean().default(true),
   secret: z.boolean().default(false),
   file: z.boolean().default(false),
+  languageModel: z.boolean().default(false),
   field: z.string().optional(),
 });
 

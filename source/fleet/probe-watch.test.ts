@@ -222,7 +222,9 @@ describe('what one would open the page for', { timeout: 60_000 }, () => {
 
   const shop = (): ProbeTarget => {
     const target = targetOf('shop', [], { http: undefined, tcp: { port: 'web' } });
-    const inputs = { API_KEY: { type: 'secret-string' as const, description: '', required: true, secret: true, file: false } };
+    const inputs = {
+      API_KEY: { type: 'secret-string' as const, description: '', required: true, secret: true, file: false, languageModel: false },
+    };
     const http = { method: 'GET' as const, port: 'web', path: '/streams', query: {}, headers: {} };
     const calls = {
       ...target.entry.calls,

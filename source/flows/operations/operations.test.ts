@@ -8,6 +8,7 @@ import { type Given, JsonServer } from '../../../test/doubles/json-server.ts';
 import { catalogOf } from '../../catalog/open-catalog.ts';
 import { type Component, componentSchema } from '../../catalog/schema.ts';
 import { Fault } from '../../faults/fault.ts';
+import { openLocalHost } from '../../hosts/local-host.ts';
 import type { FlowInput } from '../flow.ts';
 
 const key = { API_KEY: { type: 'secret-string', description: 'API key from the settings', secret: true } };
@@ -47,8 +48,14 @@ const declared = {
       inputs: { of: { type: 'string', description: 'what to count' } },
       exec: { service: 'shop', argv: ['shop', 'count', '<of>'] },
     },
+    pull: {
+      title: 'Download a model',
+      inputs: { model: { type: 'string', description: 'name of the model', languageModel: true } },
+      http: { method: 'POST', port: 'web', path: '/pull', json: { name: '<model>' } },
+    },
   },
   operations: [
+    { id: 'pull', title: 'Download a model', call: 'pull', right: 'operate' },
     { id: 'list', title: 'List items', call: 'list', right: 'read' },
     { id: 'state', title: 'Show the state', call: 'state', right: 'read' },
     { id: 'add', title: 'Add an item', call: 'add', right: 'operate' },
@@ -100,6 +107,18 @@ const fault = async (running: Promise<unknown>): Promise<Fault> => {
   throw new Error(`no fault but ${JSON.stringify(thrown)}`);
 };
 const shown = () => fixture.operator.shown;
+
+test('a model that is too large for the memory of the host is warned of before it is downloaded (R78)', async () => {
+  const local = openLocalHost();
+  const facts = async (signal: AbortSignal) => ({ ...(await local.facts(signal)), memoryBytes: 16.5e9 });
+  fixture.host = { ...local, facts };
+  await op(['pull'], { set: ['model=llama3.1:8b'] });
+  await op(['pull'], { set: ['model=llama3'] });
+  expect(shown().filter(({ kind }) => kind === 'item')).toEqual([]);
+  await op(['pull'], { set: ['model=llama3.3:70b'] });
+  const title = 'The model llama3.3:70b requires about 40 GB of memory; the host has 17 GB.';
+  expect(shown().filter(({ kind }) => kind === 'item')).toEqual([{ kind: 'item', id: 'model', title, state: 'warning' }]);
+});
 
 describe('what is shown of a response', () => {
   test('records as a table, those with most values first, and how many properties are left out', async () => {

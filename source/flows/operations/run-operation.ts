@@ -5,7 +5,9 @@ import { fillPlaceholders, requestPath } from '../../catalog/placeholders.ts';
 import type { ComponentCall } from '../../catalog/schema.ts';
 import { Fault } from '../../faults/fault.ts';
 import type { Grant } from '../../grants/grant.ts';
+import type { Host } from '../../hosts/host.ts';
 import type { Session } from '../../session/session.ts';
+import { modelTooLarge } from '../../stack/model-memory.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { nameRemedy } from '../../text/nearest-name.ts';
 import { bytesText, durationMs } from '../../text/quantities.ts';
@@ -53,6 +55,7 @@ export const runOperation: Procedure = async (session, input, context) => {
   }
   const inputs = await completeInputs(session, call, operation.id, known);
   for (const [name, { secret }] of Object.entries(call.inputs)) if (secret && inputs[name]) session.hide(inputs[name]);
+  await warnOfModels(session, context.hostOf(input.engineName), call, inputs);
   const { runCall } = await import('../../calls/run-call.ts');
   // Programs draw their own progress, one line over the other.
   const heard = (bytes: Uint8Array) => {
@@ -87,6 +90,16 @@ export const runOperation: Procedure = async (session, input, context) => {
   if (answer === undefined) return { message: 'Dry run: nothing was sent.' };
   return outcomeOf(session, input, { component: component.id, operation, call, answer });
 };
+
+/** A model that does not fit into memory ends other programs of the host, or itself, when it is loaded (R78). */
+async function warnOfModels(session: Session, host: Host, call: ComponentCall, inputs: Readonly<Record<string, string>>): Promise<void> {
+  for (const [name, { languageModel }] of Object.entries(call.inputs)) {
+    if (!languageModel) continue;
+    const { memoryBytes } = await host.facts(session.signal);
+    const title = modelTooLarge(inputs[name] ?? '', memoryBytes);
+    if (title !== undefined) session.show({ kind: 'item', id: name, title, state: 'warning' });
+  }
+}
 
 async function operationMeant(session: Session, input: FlowInput, entry: CatalogEntry, component: string): Promise<Operation> {
   const { operations } = entry;

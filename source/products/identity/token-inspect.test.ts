@@ -144,7 +144,9 @@ describe('the discovery of a provider (R37)', () => {
           realm: {
             ...call,
             title: 'realm',
-            inputs: { realm: { type: 'string', description: 'its name', required: true, secret: false, file: false } },
+            inputs: {
+              realm: { type: 'string', description: 'its name', required: true, secret: false, file: false, languageModel: false },
+            },
             http: http('/realms/<realm>/.well-known/openid-configuration'),
           },
         },

@@ -5,9 +5,10 @@ import { isLoopback } from '../../text/loopback.ts';
 import { bytesText } from '../../text/quantities.ts';
 import { blocking, type Finding, setTo, warning } from '../finding.ts';
 import { run, text } from '../free-space.ts';
+import { modelTooLarge } from '../model-memory.ts';
 import { furtherNames } from '../plan/proxy-changes.ts';
 import type { PreflightContext } from './context.ts';
-import { modelMemoryBytes, modelSize, modelsOf } from './values.ts';
+import { modelsOf } from './values.ts';
 
 export function* checkCompose({ composeTool, facts }: PreflightContext): Iterable<Finding> {
   if (composeTool?.refused) yield blocking('compose-sudo', composeTool.refused.message, composeTool.refused.remedy);
@@ -57,10 +58,8 @@ export async function* checkMemory(context: PreflightContext): AsyncIterable<Fin
     yield warning('memory', message, 'Deploy the component on another host; on this one, it may be killed when memory runs out.');
   }
   for (const model of modelsOf(entry, values)) {
-    const size = modelSize(model);
-    if (size === undefined || memoryBytes >= modelMemoryBytes(size)) continue;
-    const needed = bytesText(modelMemoryBytes(size));
-    const message = `The model ${cleanLine(model)} requires about ${needed} of memory; the host has ${bytesText(memoryBytes)}.`;
+    const message = modelTooLarge(model, memoryBytes);
+    if (message === undefined) continue;
     const advice = 'Use a smaller model: 7B requires about 8 GB, 13B about 16 GB, 70B about 40 GB.';
     yield warning('memory:model', message, advice, { rule: 'R78' });
   }

@@ -5,7 +5,7 @@ import { wholeCatalog } from '../../../test/doubles/whole-catalog.ts';
 import type { CatalogEntry, CatalogPort } from '../../catalog/catalog.ts';
 import type { ComponentField } from '../../catalog/schema.ts';
 import type { Deployment, DeployRecord, PlannedPort } from '../model.ts';
-import { modelMemoryBytes, modelSize } from './values.ts';
+import { modelMemoryBytes, modelSize } from '../model-memory.ts';
 
 const { entries } = await wholeCatalog();
 const of = (id: string): CatalogEntry => entries.find((entry) => entry.id === id) ?? expect.fail(`no ${id}`);
@@ -434,7 +434,7 @@ describe('memory of models (R78)', () => {
     [13, 16],
     [70, 40],
     [1, 8],
-  ])('%sB needs about %s GB', (billions, gigabytes) => expect(modelMemoryBytes(billions)).toBe(gigabytes * 1024 ** 3));
+  ])('%sB needs about %s GB', (billions, gigabytes) => expect(modelMemoryBytes(billions)).toBe(gigabytes * 1e9));
   it.each([
     ['llama3.1:8b', 8],
     ['qwen2.5-coder:32b-instruct-q4', 32],

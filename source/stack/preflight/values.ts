@@ -132,18 +132,6 @@ export function* checkProviders({ entry, values, deployments }: PreflightContext
     );
 }
 
-/** A language model of so many billion parameters requires this memory (R78). */
-export function modelMemoryBytes(billions: number): number {
-  const gibibytes = billions <= 7 ? 8 : billions <= 13 ? 16 : billions <= 70 ? 40 : (billions / 70) * 40;
-  return gibibytes * 1024 ** 3;
-}
-
-/** Parses billions of parameters from a model's name: `llama3.1:8b`, `qwen2.5-coder:32b-instruct`, `phi3:3.8b`. */
-export function modelSize(name: string): number | undefined {
-  const found = /(?:^|[:/_-])(\d+(?:\.\d+)?)b(?=$|[^a-z0-9])/i.exec(name);
-  return found ? Number(found[1]) : undefined;
-}
-
 export function modelsOf(entry: CatalogEntry, values: Values): string[] {
   const named = entry.fields.filter(({ name }) => /model/i.test(name));
   return named.map(({ name }) => valueInForce(entry, name, values)).filter((value) => value !== '');
