@@ -27,17 +27,16 @@ export function textsInSource(file: string, where: string): SourceText[] {
 }
 
 /**
- * Templates with a placeholder for each value, or with each of the texts that the value can be: of a condition, or of a constant in the same file. Texts that are joined with `+` or
- * `join` are one.
+ * Templates with a placeholder for each value, or with each of the texts that the value can be: of a condition, or of a constant where the text is. Conditions with the same test agree. Texts that are joined with `+` or `join` are one.
  */
 export function textsInCode(code: string, where: string): SourceText[] {
   const program = parseAst(code, { lang: where.endsWith('x') ? 'tsx' : 'ts' }) as unknown as Node;
-  const constants = constantsIn(program);
+  const reader = new TextReader(code, program);
   const lines = lineFinder(code);
   const found: SourceText[] = [];
   const visit = (node: Node): void => {
     if (/^(?:Import|ExportAll|TSLiteralType|TSEnum)/.test(node.type)) return;
-    if (isText(node)) for (const text of textsOf(node, constants)) found.push({ where: `${where}:${lines(node.start)}`, text });
+    if (isText(node)) for (const text of reader.textsOf(node)) found.push({ where: `${where}:${lines(node.start)}`, text });
     else if (node.type === 'JSXText') found.push({ where: `${where}:${lines(node.start)}`, text: String(node['value']) });
     for (const inner of isText(node) ? valuesIn(node) : Object.values(node).flatMap(nodesIn)) visit(inner);
   };
@@ -82,45 +81,124 @@ function partsOf(node: Node): { parts: readonly (string | Node)[]; glue: string 
   return { parts: quasis.flatMap(({ value }, at) => [value.cooked, ...(expressions[at] ? [expressions[at]] : [])]), glue: '' };
 }
 
-function textsOf(node: Node, constants: ReadonlyMap<string, readonly string[]>): readonly string[] {
-  if (isString(node)) return [String(node['value'])];
-  const [inner, first, second] = ['expression', 'consequent', 'alternate']
-    .map((name) => node[name])
-    .map((one) => (isNode(one) ? one : undefined));
-  if (/^(?:Parenthesized|TSAs|TSSatisfies|TSNonNull)/.test(node.type) && inner) return textsOf(inner, constants);
-  if (node.type === 'ConditionalExpression' && first && second) return [...textsOf(first, constants), ...textsOf(second, constants)];
-  if (node.type === 'LogicalExpression')
-    return nodesIn(node['operator'] === '&&' ? node['right'] : [node['left'], node['right']]).flatMap((side) => textsOf(side, constants));
-  if (node.type === 'Identifier') return constants.get(String(node['name'])) ?? [placeholder];
-  if (!isText(node)) return [placeholder];
-  const { parts, glue } = partsOf(node);
-  return parts.reduce<readonly string[]>(
-    (begun, part, at) => {
-      const ends = typeof part === 'string' ? [part] : textsOf(part, constants);
-      return begun.flatMap((text) => ends.map((end) => (at === 0 ? end : text + glue + end))).slice(0, variantsAtMost);
-    },
-    [''],
-  );
+/** A text, and how the conditions in it were decided. */
+interface Variant {
+  text: string;
+  decided: ReadonlyMap<string, boolean>;
+}
+
+/** A name and the part of the file in which it has this value. `value` is undefined for parameters and parts of objects. */
+interface Binding {
+  value: Node | undefined;
+  start: number;
+  end: number;
+}
+
+const undecided: ReadonlyMap<string, boolean> = new Map();
+const unknown: readonly Variant[] = [{ text: placeholder, decided: undecided }];
+
+class TextReader {
+  readonly #bindings = new Map<string, Binding[]>();
+  readonly #reading = new Set<Node>();
+
+  constructor(
+    private readonly code: string,
+    program: Node,
+  ) {
+    this.#bind(program, program);
+  }
+
+  textsOf(node: Node): readonly string[] {
+    return [...new Set(this.#variantsOf(node).map(({ text }) => text))];
+  }
+
+  #bind(node: Node, scope: Node): void {
+    const inner = /^(?:Program|BlockStatement|StaticBlock|For\w*Statement|SwitchStatement|CatchClause|\w*Function\w*)$/.test(node.type)
+      ? node
+      : scope;
+    const [name, value] = [node['id'], node['init']];
+    if (node.type === 'VariableDeclarator' && isNode(name)) {
+      if (name.type === 'Identifier') this.#add(name, isNode(value) ? value : undefined, scope);
+      else for (const part of namesIn(name)) this.#add(part, undefined, scope);
+    }
+    for (const parameter of nodesIn(node['params'])) for (const part of namesIn(parameter)) this.#add(part, undefined, node);
+    for (const each of Object.values(node).flatMap(nodesIn)) this.#bind(each, inner);
+  }
+
+  #add(name: Node, value: Node | undefined, { start, end }: Node): void {
+    const label = String(name['name']);
+    this.#bindings.set(label, [...(this.#bindings.get(label) ?? []), { value, start, end: Number(end) }]);
+  }
+
+  #valueOf({ name, start }: Node): Node | undefined {
+    const around = (this.#bindings.get(String(name)) ?? []).filter((each) => each.start <= start && start <= each.end);
+    return around.sort((one, other) => one.end - one.start - (other.end - other.start))[0]?.value;
+  }
+
+  #variantsOf(node: Node): readonly Variant[] {
+    if (isString(node)) return [{ text: String(node['value']), decided: undecided }];
+    const [inner, test, first, second] = ['expression', 'test', 'consequent', 'alternate']
+      .map((name) => node[name])
+      .map((one) => (isNode(one) ? one : undefined));
+    if (/^(?:Parenthesized|TSAs|TSSatisfies|TSNonNull)/.test(node.type) && inner) return this.#variantsOf(inner);
+    if (node.type === 'ConditionalExpression' && test && first && second)
+      return [...this.#if(test, true, first), ...this.#if(test, false, second)];
+    if (node.type === 'LogicalExpression') return this.#either(node);
+    if (node.type === 'Identifier') return this.#named(node);
+    if (!isText(node)) return unknown;
+    const { parts, glue } = partsOf(node);
+    return parts.reduce<readonly Variant[]>(
+      (begun, part, at) => {
+        const ends = typeof part === 'string' ? [{ text: part, decided: undecided }] : this.#variantsOf(part);
+        return begun.flatMap((one) => ends.flatMap((end) => together(one, at === 0 ? '' : glue, end))).slice(0, variantsAtMost);
+      },
+      [{ text: '', decided: undecided }],
+    );
+  }
+
+  #if(test: Node, isTrue: boolean, branch: Node): readonly Variant[] {
+    const asked = this.code.slice(test.start, Number(test['end'])).replaceAll(/\s+/g, ' ');
+    return this.#variantsOf(branch).flatMap(({ text, decided }) =>
+      together({ text: '', decided: new Map([[asked, isTrue]]) }, '', { text, decided }),
+    );
+  }
+
+  #either(node: Node): readonly Variant[] {
+    const [left, right] = nodesIn([node['left'], node['right']]);
+    if (!left || !right) return unknown;
+    if (node['operator'] === '&&') return this.#variantsOf(right);
+    const [before, after] = [this.#variantsOf(left), this.#variantsOf(right)];
+    // An empty text instead of a missing value is there for the compiler.
+    if (before.every(({ text }) => text === placeholder) && after.every(({ text }) => text === '')) return before;
+    return [...before, ...after];
+  }
+
+  #named(node: Node): readonly Variant[] {
+    const value = this.#valueOf(node);
+    if (!value || this.#reading.has(value)) return unknown;
+    this.#reading.add(value);
+    const variants = this.#variantsOf(value);
+    this.#reading.delete(value);
+    return variants;
+  }
+}
+
+/** Both texts as one, unless they decided the same condition differently. */
+function together(one: Variant, glue: string, other: Variant): Variant[] {
+  for (const [test, isTrue] of other.decided) if ((one.decided.get(test) ?? isTrue) !== isTrue) return [];
+  return [{ text: one.text + glue + other.text, decided: new Map([...one.decided, ...other.decided]) }];
+}
+
+/** Names that a pattern binds, such as `{ a, b: [c = 1] }`. */
+function namesIn(pattern: Node): Node[] {
+  if (pattern.type === 'Identifier') return [pattern];
+  if (pattern.type === 'Property') return nodesIn(pattern['value']).flatMap(namesIn);
+  if (pattern.type === 'AssignmentPattern') return nodesIn(pattern['left']).flatMap(namesIn);
+  return [pattern['properties'], pattern['elements'], pattern['argument'], pattern['parameter']].flatMap(nodesIn).flatMap(namesIn);
 }
 
 /** What stands inside a text and may hold others. */
 function valuesIn(node: Node): Node[] {
   if (isString(node)) return [];
   return partsOf(node).parts.flatMap((part) => (typeof part === 'string' || isString(part) ? [] : isText(part) ? valuesIn(part) : [part]));
-}
-
-/** Names that are one text, or one of a few, wherever they stand in the file. */
-function constantsIn(program: Node): Map<string, readonly string[]> {
-  const found = new Map<string, readonly string[]>();
-  const visit = (node: Node): void => {
-    const [name, value] = [node['id'], node['init']];
-    if (node.type === 'VariableDeclarator' && isNode(name) && isNode(value) && name.type === 'Identifier') {
-      const texts = textsOf(value, found);
-      const label = String(name['name']);
-      found.set(label, found.has(label) ? [...new Set([...(found.get(label) ?? []), ...texts])] : texts);
-    }
-    for (const inner of Object.values(node).flatMap(nodesIn)) visit(inner);
-  };
-  visit(program);
-  return found;
 }
