@@ -344,7 +344,7 @@ function factSections(entry: CatalogEntry): string[] {
     section('Commands', list(entry.cli.map(code))),
     section(
       'Upgrade',
-      upgrade ? (upgrade.rollback === 'safe' ? 'Rolling back is safe.' : 'Rolling back requires a backup.') : '',
+      upgrade ? (upgrade.rollback === 'safe' ? 'Rolling back requires no backup.' : 'Rolling back requires a backup.') : '',
       list([...(upgrade?.steps.map(upgradeStepText) ?? []), ...(upgrade?.notes ?? [])].map(sentence)),
     ),
     section('Notes', list(entry.notes.map(sentence))),

@@ -187,7 +187,7 @@ function probeRow(
 
 function factSections(entry: CatalogEntry): Sections {
   const { upgrade } = entry;
-  const rollback = upgrade?.rollback === 'safe' ? 'Rolling back is safe.' : 'Rolling back requires a backup.';
+  const rollback = upgrade?.rollback === 'safe' ? 'Rolling back requires no backup.' : 'Rolling back requires a backup.';
   return {
     States: entry.transitions.map(({ from, trigger, condition, to, also }) => [
       '',

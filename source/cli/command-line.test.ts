@@ -253,7 +253,7 @@ describe('exit codes', () => {
 
   test('a fault in words: what, and under it what to do', async () => {
     const { stderr } = await run(['statsu']);
-    expect(stderr).toBe('quarterdeck: Unknown verb "statsu".\n             Did you mean "status"?\n');
+    expect(stderr).toBe('quarterdeck: Unknown command "statsu".\n             Did you mean "status"?\n');
   });
 
   test.each(['status', 'ports', 'stop password-vault', 'df', 'status nope'])(

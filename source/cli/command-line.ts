@@ -21,7 +21,7 @@ const logsNotes = `
 Lines of several containers are merged by time, and each names whose it is. --tail counts before --grep looks.
 Escape sequences are removed but for colours on a terminal. With --json each line is one object.
 Ends with 0 when the logs end or the reader does (| head), and with 130 when it is interrupted while it follows.
-Options for every verb (--host, --json, --no-color, ...): quarterdeck help`;
+Options for every command (--host, --json, --no-color, ...): quarterdeck help`;
 
 /** Global options go before or after the verb; the code of a verb is loaded when it runs. Throws `usage.*`. */
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: a list of commands
@@ -42,13 +42,13 @@ export async function parseCommandLine(
   if (!ownsVersion(argv, flows)) program.version(version, '-V, --version', 'print the version');
   program
     .description(
-      'A console for a self-hosted stack of containers. Without a verb, opens the console, or prints the status outside a terminal.',
+      'A console for a self-hosted stack of containers. Without a command, opens the console, or prints the status outside a terminal.',
     )
     .usage('[options] [verb] [arguments]')
     .helpOption('-h, --help', 'print this help')
     .addHelpCommand(
       new Command('help')
-        .usage('[VERB|TOPIC]')
+        .usage('[COMMAND|TOPIC]')
         .helpOption(false)
         .helpGroup(headingOf('help')?.heading ?? '')
         .description('print the help of a command or topic'),
@@ -106,7 +106,7 @@ export async function parseCommandLine(
     );
   program
     .command('catalog [words...]')
-    .usage('VERB')
+    .usage('COMMAND')
     .summary('list and show known components; create and check your own entries')
     .description(
       'Known components: "list [WORDS]" lists or searches them, "show ID" shows one. Your own entries: "new" creates one, "check FOLDER" reports problems, "schema" prints the JSON schema for your editor.',
@@ -180,7 +180,7 @@ export async function parseCommandLine(
 
   program.addHelpText(
     'after',
-    `\nTopics for quarterdeck help:\n  ${topics.join(', ')}\n\nOptions can be placed before or after the verb.\nExit codes: 0 done, 1 failed, 2 usage error, 3 unreachable, 4 refused, 5 unknown result, 130 interrupted.`,
+    `\nTopics for quarterdeck help:\n  ${topics.join(', ')}\n\nOptions can be placed before or after the command.\nExit codes: 0 done, 1 failed, 2 usage error, 3 unreachable, 4 refused, 5 unknown result, 130 interrupted.`,
   );
   for (const command of program.commands) command.helpGroup(headingOf(command.name())?.heading ?? 'More:');
   for (const command of [program, ...program.commands, ...program.commands.flatMap((group) => group.commands)]) {
@@ -190,8 +190,8 @@ export async function parseCommandLine(
         subcommandTerm: (sub) => {
           const own = sub.usage().replace('[options]', '').trim();
           // A verb that other verbs begin with: `backup COMPONENT`, `backup list`.
-          const shared = own !== 'VERB' && sub.commands.length > 0;
-          return `${sub.name()} ${[own, shared ? 'VERB' : ''].filter(Boolean).join('|')}`.trim();
+          const shared = own !== 'COMMAND' && sub.commands.length > 0;
+          return `${sub.name()} ${[own, shared ? 'COMMAND' : ''].filter(Boolean).join('|')}`.trim();
         },
         subcommandDescription: (sub) => sub.summary() || sub.description(),
       })

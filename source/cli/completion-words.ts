@@ -144,7 +144,7 @@ function kindsAt(name: string, command: Command, taken: readonly string[]): read
   const exception = exceptions[name];
   if (exception) return exception[taken.length] ?? [];
   const shown = command.usage().replace('[options]', '').trim();
-  if (shown.startsWith('VERB')) return [];
+  if (shown.startsWith('COMMAND')) return [];
   const placeholdersShown = shown.split(/\s+/).filter((word) => /[A-Z]/.test(word));
   const repeats = placeholdersShown.at(-1)?.includes('...') === true;
   const here = placeholdersShown[taken.length] ?? (repeats ? placeholdersShown.at(-1) : undefined) ?? '';

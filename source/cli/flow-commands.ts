@@ -19,7 +19,7 @@ export function addFlow(program: Command, flow: Flow, choose: (name: string, ver
       const flags = { ...(second !== undefined && takenOver(parent, flow)), ...writtenOptions(command) };
       choose(flow.verb, async (context) => (await import('./commands/flow.ts')).runFlowVerb(context, flow, given, flags));
     });
-  command.addHelpText('after', '\nOptions for every verb (--host, --json, --dry-run, --yes, ...): quarterdeck help');
+  command.addHelpText('after', '\nOptions for every command (--host, --json, --dry-run, --yes, ...): quarterdeck help');
   for (const [name, { meaning, value, repeats }] of Object.entries(flow.flags ?? {})) {
     const written = value === undefined ? `--${name}` : `--${name} <${value.toLowerCase()}>`;
     if (repeats) command.option(written, meaning, (given: string, before: string[] = []) => [...before, given]);
@@ -71,7 +71,7 @@ export async function runByName(program: Command, flows: readonly Flow[], words:
 function groupOf(program: Command, name: string): Command {
   const known = program.commands.find((command) => command.name() === name);
   if (known) return known;
-  const group = program.command(name).usage('VERB [options]').helpCommand(false);
+  const group = program.command(name).usage('COMMAND [options]').helpCommand(false);
   group.summary(headingOf(name)?.summary ?? `${name}, with subcommands`).action(() => {
     const [unknown] = group.args;
     if (unknown !== undefined) throw unknownVerb(`${name} ${unknown}`, group, name);
@@ -86,5 +86,5 @@ export function unknownVerb(written: string, program: Command, group?: string, m
   const names = program.commands.map((command) => command.name());
   const known = group === undefined ? ['help', ...names, ...more] : names.map((name) => `${group} ${name}`);
   const remedy = nameRemedy(written, known, 'Use "quarterdeck help".');
-  return new Fault('usage.verb', `Unknown verb${more.length > 0 ? ' or topic' : ''} "${cleanLine(written)}".`, remedy);
+  return new Fault('usage.verb', `Unknown command${more.length > 0 ? ' or topic' : ''} "${cleanLine(written)}".`, remedy);
 }

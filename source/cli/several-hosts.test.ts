@@ -72,7 +72,7 @@ test('a host that is away is not said to have no open ports', async () => {
 test('what changes something is for one host, and says which there are', async () => {
   const { exitCode, stderr, ran } = await run('restart', 'password-vault');
   expect({ exitCode, ran }).toEqual({ exitCode: 2, ran: [] });
-  expect(stderr).toContain('--host all is valid only for commands that read, but "restart" makes changes.');
+  expect(stderr).toContain('--host all is valid only for read-only commands, but "restart" makes changes.');
   expect(stderr).toContain('--host nas');
 });
 

@@ -5,7 +5,7 @@ import type { Condition, NotificationRule, NotificationSettings, NotificationTar
 const text = z.string().min(1);
 /** The value is not repeated in the message. */
 const withoutPassword = (written: string) => !/^\w+:\/\/[^/]*@/.test(written);
-const passwordInUrl = 'a URL here must not contain a user name or password: quarterdeck notify login stores it';
+const passwordInUrl = 'the URL must not contain a user name or password; to store a password: quarterdeck notify login';
 const url = z
   .string()
   .regex(/^https?:\/\/[^\s/]+(?:\/\S*)?$/, 'use a URL such as https://example.org')
@@ -43,7 +43,7 @@ const ruleSchema = z.strictObject({
   backupOlderThan: duration.optional(),
   diskBelow: z
     .string()
-    .regex(/^\d+(?:\.\d+)?(?:%|GB|TB)$/, 'use a share or a size, such as 10% or 20GB')
+    .regex(/^\d+(?:\.\d+)?(?:%|GB|TB)$/, 'use a percentage or a size, such as 10% or 20GB')
     .optional(),
   certificateExpiresIn: duration.optional(),
   log: text.optional(),
@@ -119,10 +119,10 @@ function conditionProblems(rule: WrittenRule): RuleProblem[] {
   const [key, other] = conditionKeys.filter((name) => rule[name] !== undefined);
   const condition = conditionOf(rule);
   if (key === undefined || !condition) return [[undefined, `a rule requires a condition: ${conditionKeys.join(', ')}`]];
-  if (other !== undefined) return [[other, `a rule has one condition, and this one has ${key} too`]];
+  if (other !== undefined) return [[other, `a rule can have only one condition, and this one also has ${key}`]];
   const extra = unused[condition.kind].filter((name) => rule[name] !== undefined);
   return [
-    ...extra.map((name): RuleProblem => [name, `a rule with ${key} does not use it`]),
+    ...extra.map((name): RuleProblem => [name, `not allowed in a rule with ${key}`]),
     ...(key === 'certificateExpiresIn' && rule.addresses === undefined
       ? [[key, 'the rule requires "addresses", such as [photos.example.org]'] satisfies RuleProblem]
       : []),
@@ -130,7 +130,7 @@ function conditionProblems(rule: WrittenRule): RuleProblem[] {
 }
 
 function nameProblems(rule: WrittenRule, { targets, hosts }: KnownNames): RuleProblem[] {
-  if (targets.length === 0) return [[undefined, 'a rule requires a target in "notifications"']];
+  if (targets.length === 0) return [[undefined, 'a rule requires at least one target in "notifications"']];
   const target = listOf(rule.send)?.find((name) => !targets.includes(name));
   const host = listOf(rule.hosts)?.find((name) => !hosts.includes(name.split('/', 1)[0] ?? ''));
   return [

@@ -48,5 +48,5 @@ export function ruleMessage(rule: string, urgent: boolean, reported: readonly No
 }
 
 export const testMessage: Message = {
-  ...{ rule: 'test', urgent: false, title: 'Quarterdeck: test', text: 'This is a test message of Quarterdeck.', events: [] },
+  ...{ rule: 'test', urgent: false, title: 'Quarterdeck: test', text: 'This is a test message from Quarterdeck.', events: [] },
 };

@@ -53,7 +53,7 @@ export function createNotifications({ readSettings, watchSettings, ...parts }: N
             },
             (thrown: unknown) => {
               if (!(thrown instanceof Fault)) throw thrown;
-              report({ kind: 'note', message: `The new settings are not used: ${thrown.message} ${thrown.remedy}` });
+              report({ kind: 'note', message: `The changed settings were rejected, so the previous ones stay in effect: ${thrown.message} ${thrown.remedy}` });
             },
           );
         });
@@ -62,7 +62,7 @@ export function createNotifications({ readSettings, watchSettings, ...parts }: N
         } catch (thrown) {
           signal.throwIfAborted();
           if (!round.signal.aborted) throw thrown;
-          report({ kind: 'note', message: 'The settings changed.' });
+          report({ kind: 'note', message: 'Using the changed settings.' });
         } finally {
           stop();
         }

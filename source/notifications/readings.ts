@@ -74,13 +74,13 @@ async function diskFacts({ name, host, folders }: ReadableHost, signal: AbortSig
   return [...byMount.values()].map(({ mount, freeBytes, usableBytes }) => ({
     ...{ kind: 'disk', key: `${name} ${mount}`, host: name, about: name, freeBytes, usableBytes },
     message: `${bytesText(freeBytes)} of ${bytesText(usableBytes)} free on ${cleanLine(mount)}.`,
-    remedy: 'Show what uses the space: quarterdeck df',
+    remedy: 'Show disk usage: quarterdeck df',
   }));
 }
 
 async function certificateFacts(host: Host, address: string, nowMs: number, signal: AbortSignal): Promise<Fact[]> {
   const [name = '', port = '443'] = address.split(':');
-  const remedy = 'Check the reverse proxy, or whatever renews the certificate.';
+  const remedy = 'Check the reverse proxy or program that renews the certificate.';
   const subject = { kind: 'certificate', key: address, host: address, about: address, remedy } as const;
   const isNamed = !/^[\d.]+$/.test(name);
   const [certificate] = await limited(signal, dialLimitMs, async (both) => {

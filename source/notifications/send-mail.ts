@@ -46,13 +46,13 @@ function mailFailure(name: string, thrown: unknown): SendResult {
     .replace(/\.$/, '')
     .slice(0, 200);
   if (code === 'EAUTH') {
-    const remedy = `Store a valid one: quarterdeck notify login ${name}`;
+    const remedy = `Store valid credentials: quarterdeck notify login ${name}`;
     const fault = new Fault('refused.notificationLogin', `The mail server of ${name} refused the password: ${said}.`, remedy);
     return { state: 'failed', fault, retry: false };
   }
   const retry = responseCode === undefined ? temporary.includes(code) : responseCode >= 400 && responseCode < 500;
   const fault = retry
-    ? new Fault('unreachable.notification', `The mail server of ${name} cannot be used now: ${said}.`, 'Check the server and the network.')
+    ? new Fault('unreachable.notification', `The mail server of ${name} is unavailable: ${said}.`, 'Check the server and the network.')
     : new Fault(
         'failed.notification',
         `The mail server of ${name} rejected the message: ${said}.`,

@@ -40,7 +40,7 @@ export function usesSecret(target: NotificationTarget): boolean {
 export async function send(sending: Sending): Promise<SendResult> {
   const { name, target, secret, signal } = sending;
   if (usesSecret(target) && secret === undefined) {
-    const remedy = `Store it: quarterdeck notify login ${name}`;
+    const remedy = `Store the token or password: quarterdeck notify login ${name}`;
     return failed(new Fault('refused.notificationLogin', `No token or password is stored for ${name}.`, remedy), false);
   }
   try {
@@ -106,8 +106,8 @@ function ended(name: string, { exitCode, stderr }: { exitCode: number; stderr: U
   if (exitCode === 0) return { state: 'sent' };
   const [said = ''] = Buffer.from(stderr).toString('utf8').trim().split('\n').slice(-1);
   const reason = said === '' ? '' : `: ${cleanLine(said).slice(0, 200)}`;
-  const remedy = `Run it yourself, then: quarterdeck notify test ${name}`;
-  return failed(new Fault('failed.notification', `The program of ${name} exited with ${exitCode}${reason}.`, remedy), true);
+  const remedy = `Run the program manually to find the error, then: quarterdeck notify test ${name}`;
+  return failed(new Fault('failed.notification', `The program of ${name} exited with code ${exitCode}${reason}.`, remedy), true);
 }
 
 interface Post {
@@ -119,7 +119,7 @@ interface Post {
 /** The secret is sent over TLS or to this machine only, and no redirect is followed. */
 async function post({ name, host, secret, signal }: Sending, url: string, request: Post): Promise<SendResult> {
   const endpoint = httpEndpointAt(host, url);
-  if (!endpoint) return failed(new Fault('config.invalid', `The URL of ${name} cannot be used.`, 'Use an http or https URL.'), false);
+  if (!endpoint) return failed(new Fault('config.invalid', `The URL of ${name} is not valid.`, 'Use an http or https URL.'), false);
   const remedy = `Check the URL and the network, then: quarterdeck notify test ${name}`;
   const client = new HttpClient(endpoint, {
     secrets: secret === undefined ? undefined : { what: `the token of ${name}`, remedy: 'Use an https URL.' },
@@ -135,7 +135,7 @@ async function post({ name, host, secret, signal }: Sending, url: string, reques
     return { state: 'failed', fault, retry: true, afterMs: retryAfterMs(headers['retry-after']) };
   }
   if (status === 401 || status === 403) {
-    const login = `Store a valid one: quarterdeck notify login ${name}`;
+    const login = `Store valid credentials: quarterdeck notify login ${name}`;
     return failed(new Fault('refused.notificationLogin', `${who} refused the token or password (status ${status}).`, login), false);
   }
   if (status >= 300 && status < 400) {

@@ -124,7 +124,7 @@ describe('the watch', () => {
     const running = start(0, first).catch((thrown: unknown) => thrown);
     await expect.poll(() => sent().length).toBe(1);
     const waiting = start(1, second).catch((thrown: unknown) => thrown);
-    await expect.poll(() => notes[1]).toEqual(['Another Quarterdeck process evaluates the rules. Waiting until it ends.']);
+    await expect.poll(() => notes[1]).toEqual(['Another Quarterdeck process is evaluating the rules. Waiting for it to end.']);
     expect(await once()).toBe(false);
     first.abort(new Error('over'));
     expect(await running).toMatchObject({ message: 'over' });

@@ -94,7 +94,7 @@ export class NotificationWatch {
       for (;;) {
         const lock = await holdFileLock(this.parts.file);
         if (lock) await this.#runWith(lock, signal);
-        else if (!isWaiting) this.#note('Another Quarterdeck process evaluates the rules. Waiting until it ends.');
+        else if (!isWaiting) this.#note('Another Quarterdeck process is evaluating the rules. Waiting for it to end.');
         isWaiting = true;
         await pauseFor(tickMs, signal);
       }
@@ -198,7 +198,7 @@ export class NotificationWatch {
     this.#state = state;
     this.#written = '';
     if (damaged !== undefined)
-      this.#note(`The remembered events were damaged and were moved to ${damaged}. Open problems are reported again.`);
+      this.#note(`The list of open problems was damaged and was moved to ${damaged}. Open problems are reported again.`);
   }
 
   async #save(): Promise<void> {
@@ -221,7 +221,7 @@ export async function sendTo(
   signal: AbortSignal,
 ): Promise<SendResult> {
   const target = settings.targets[name];
-  if (!target) return { state: 'skipped', reason: 'it was removed from the configuration' };
+  if (!target) return { state: 'skipped', reason: 'the target was removed from the configuration' };
   try {
     const secret = usesSecret(target) ? await secretOf(name, signal) : undefined;
     return await send({ name, target, message, secret, host: local, signal });

@@ -36,7 +36,7 @@ function runnable(program: Command): string[] {
       .filter((one) => one.name() !== 'help');
   return visible(program).flatMap((command) => {
     const below = visible(command).map((one) => `${command.name()} ${one.name()}`);
-    return below.length === 0 || command.usage() !== 'VERB [options]' ? [command.name(), ...below] : below;
+    return below.length === 0 || command.usage() !== 'COMMAND [options]' ? [command.name(), ...below] : below;
   });
 }
 

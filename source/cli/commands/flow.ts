@@ -154,7 +154,7 @@ async function readOnlyRefusal({ options, paths, env }: VerbContext, flow: Flow,
 
 function onAll(flow: Flow, { engines }: FleetSnapshot): Fault {
   const remedy = `Run the command once for each host: ${engines.map(({ name }) => `--host ${cleanLine(name)}`).join(', ')}.`;
-  return new Fault('usage.host', `--host all is valid only for commands that read, but "${flow.verb}" ${effectOf(flow)}.`, remedy);
+  return new Fault('usage.host', `--host all is valid only for read-only commands, but "${flow.verb}" ${effectOf(flow)}.`, remedy);
 }
 
 /** Returns whether only a program's output may reach the pipe: `exec db -- pg_dump > dump.sql`. */

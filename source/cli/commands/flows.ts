@@ -13,7 +13,7 @@ export async function runFlowsVerb({ output, options }: VerbContext, flows: read
     return 0;
   }
   output.list(flows, {
-    VERB: { cell: ({ verb }) => verb, paint: (cell) => output.paint('accent', cell) },
+    COMMAND: { cell: ({ verb }) => verb, paint: (cell) => output.paint('accent', cell) },
     RIGHT: ({ right }) => right,
     TARGET: ({ about }) => about,
     DESCRIPTION: { cell: ({ title }) => title, least: 20 },

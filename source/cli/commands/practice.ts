@@ -26,7 +26,7 @@ export function describePractice({ output }: VerbContext): number {
     'In a terminal, "quarterdeck practice" opens the console on this stack.',
     'quarterdeck practice serve [--json]     runs the stack until it is stopped, and prints its address',
     'quarterdeck practice incident [NAME]    simulates a failure in a served stack',
-    'quarterdeck --practice VERB             runs a command on the stack: quarterdeck --practice status',
+    'quarterdeck --practice COMMAND          runs a command on the stack: quarterdeck --practice status',
   ]);
   return 0;
 }
@@ -34,7 +34,7 @@ export function describePractice({ output }: VerbContext): number {
 async function serve({ output, options, signal, basePaths }: VerbContext): Promise<number> {
   const other = await findServed(basePaths, signal);
   if (other) {
-    const remedy = 'Use the running stack; commands with --practice find it. It stops when its process exits.';
+    const remedy = 'Use the running stack: commands with --practice connect to it. It stops when its process exits.';
     throw new Fault('failed.practiceServed', `A practice stack is already running: ${other.facts.engine}`, remedy);
   }
   const own = await openOwn(basePaths);

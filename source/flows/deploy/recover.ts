@@ -33,7 +33,7 @@ export const recover: Procedure = async (session, input, context) => {
   // The other change continues by itself on the host; interrupted changes must wait until it has finished.
   if (holder?.alive) {
     return {
-      message: `${lockedFault(holder).message} That is still running; try again when it has finished.`,
+      message: `${lockedFault(holder).message} Try again when the operation has finished.`,
       data: { runs: [], working: { run: holder.run, by: holder.by, since: holder.since } },
     };
   }

@@ -4,12 +4,12 @@ export const notificationFlows: readonly Flow[] = lazyFlows({ about: 'host', off
   flow('operate', 'watch', {
     title: 'Evaluate rules and send notifications',
     summary:
-      'Evaluates the rules in config.yaml for all hosts and sends notifications until Ctrl-C, without the console. Prints one line per event. While another process evaluates the rules, waits. --install starts it now and at each boot, as a systemd unit.',
+      'Evaluates the rules in config.yaml for all hosts and sends notifications until you press Ctrl-C, without the console. Prints one line per event. If another Quarterdeck process is evaluating the rules, waits for it to end. --install runs the command as a systemd unit: as root after each boot, otherwise after each login.',
     allHosts: true,
     flags: {
-      once: { meaning: 'evaluate once, send what is due, and exit; for cron' },
-      install: { meaning: 'write and start a systemd unit that runs it' },
-      uninstall: { meaning: 'stop and remove that unit' },
+      once: { meaning: 'evaluate the rules once, send the messages that are due, and exit; for cron' },
+      install: { meaning: 'install and start a systemd unit that runs this command' },
+      uninstall: { meaning: 'stop and remove the systemd unit' },
     },
     // It runs until it is interrupted, and an open console does the same.
     offeredOn: () => false,

@@ -94,7 +94,7 @@ export const notifyLogin: Procedure = async (session, input, context) => {
     : await session.ask.secret({
         id: 'secret',
         label: `${secretLabels[target.type] ?? 'Signing secret'} of ${name}`,
-        help: `Stored in ${vault.where}. It is sent to this target only.`,
+        help: target.type === 'webhook' ? `Stored in ${vault.where}. It signs the messages and is not sent.` : `Stored in ${vault.where}, and sent only to this target.`,
         check: valueProblem,
       });
   await session.act({
@@ -105,5 +105,5 @@ export const notifyLogin: Procedure = async (session, input, context) => {
     run: (grant) => vault.write(grant, secretName, value, 'given'),
   });
   if (session.dryRun) return { message: 'Dry run: nothing was stored.' };
-  return { message: `Stored ${secretName} in ${vault.where}. Check it: quarterdeck notify test ${name}`, data: { name: secretName } };
+  return { message: `Stored ${secretName} in ${vault.where}. To test it: quarterdeck notify test ${name}`, data: { name: secretName } };
 };

@@ -57,7 +57,7 @@ async function evaluateOnce(
   });
   if (isDone === undefined) return { message: 'Dry run: nothing was evaluated.' };
   if (!isDone)
-    return { message: 'Nothing was evaluated: another Quarterdeck process evaluates the rules.', data: { events: [], deliveries: [] } };
+    return { message: 'Nothing was evaluated, because another Quarterdeck process is evaluating the rules.', data: { events: [], deliveries: [] } };
   for (const { kind, message } of reports) if (kind !== 'delivery') session.show({ kind: 'text', text: message });
   const events = reports.flatMap((report) => (report.kind === 'event' ? [report.event] : []));
   const deliveries = reports.flatMap((report) =>
@@ -144,7 +144,7 @@ async function installWatch(session: Session, context: FlowContext): Promise<Flo
   const isOfUser = location.scope.length > 0;
   if (!(await hasSystemd(host, location, session.signal))) {
     const remedy = 'Run "quarterdeck watch" with your init system, or "quarterdeck watch --once" from cron.';
-    throw new Fault('refused.schedule', 'No systemd that could start a unit was found on this machine.', remedy);
+    throw new Fault('refused.schedule', 'systemd does not respond on this machine.', remedy);
   }
   const text = watchUnitText([...(context.program ?? ['quarterdeck']), 'watch'], isOfUser);
   session.show({ kind: 'text', text });
@@ -159,7 +159,7 @@ async function installWatch(session: Session, context: FlowContext): Promise<Flo
   const lingers = isOfUser ? ' It runs only while you are logged in, unless you run "loginctl enable-linger".' : '';
   const log = `journalctl ${[...location.scope, '--unit'].join(' ')} ${location.name}`;
   return {
-    message: `Started ${location.name}.service.${lingers} Its log: ${log}. To remove it: quarterdeck watch --uninstall`,
+    message: `Started ${location.name}.service.${lingers} To show its log: ${log}. To remove it: quarterdeck watch --uninstall`,
     data: { unit: location.name },
   };
 }
@@ -174,7 +174,7 @@ async function removeWatch(session: Session, context: FlowContext): Promise<Flow
     run: (grant) => removeUnit(grant, host, location, unitFiles),
   });
   if (session.dryRun) return { message: 'Dry run: nothing was removed.' };
-  return { message: gone ? `Removed ${location.name}.service.` : 'No unit found.' };
+  return { message: gone ? `Removed ${location.name}.service.` : 'No unit is installed.' };
 }
 
 function refuseInPractice({ practice }: FlowContext): void {

@@ -108,7 +108,7 @@ const known: readonly Known[] = [
     shape: /kex_exchange_identification|Connection closed by|Connection reset by|Broken pipe|closed by remote host/,
     code: 'unreachable.link',
     says: (name) => `${name} closed the connection.`,
-    remedy: () => 'If it stays closed, sshd may be restarting, may have too many logins, or may have banned this address.',
+    remedy: () => 'If this persists, sshd may be restarting, may have too many logins, or may have banned this address.',
   },
 ];
 

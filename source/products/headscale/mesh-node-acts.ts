@@ -104,7 +104,7 @@ export async function keepNode(step: NodeStep): Promise<string> {
     },
     run: (grant) => access.client.keepNode(grant, node),
   });
-  return `${node.name} never expires.`;
+  return `The login of ${node.name} no longer expires.`;
 }
 
 export async function renameNode(step: NodeStep): Promise<string> {

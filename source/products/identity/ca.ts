@@ -58,7 +58,7 @@ export const caIssue: Procedure = async (session, input, context) => {
   if (session.dryRun) return { message: 'Dry run: no certificate was created.' };
   if (made === undefined)
     return {
-      message: `${file} already covers these names, and need not be renewed yet.`,
+      message: `${file} already covers these names, and does not need to be renewed yet.`,
       data: { certificate: file, key: keyFile, names },
     };
   return {

@@ -21,7 +21,7 @@ export const vaultLogin: Procedure = async (session, input, context) => {
   const { component } = vault;
   const method = await methodOf(session, input);
   if (session.dryRun) {
-    const would = `log in (${method}), look up the token, and ask whether to store it`;
+    const would = `log in (${method}), look up the token, and offer to store it`;
     return dryRunOf(session, would, `not logged in to ${component.id}.`);
   }
   const token = method === 'token' ? await typedToken(vault) : await byLogin(vault, method);

@@ -221,7 +221,7 @@ describe('decide', () => {
       'accepted',
     ]);
     expect((await run(vulnerabilitiesDecide, ['zlib'], { as: 'open' })).message).toBe(
-      '2 vulnerabilities: reopened. Of these, 2 keep decisions about all subjects: add --everywhere.',
+      '2 vulnerabilities: reopened. 2 of these still have a decision for all subjects; to change it, add --everywhere.',
     );
     expect((await run(vulnerabilitiesDecide, ['zlib'], { as: 'open', everywhere: true })).message).toBe('2 vulnerabilities: reopened.');
     expect(await decisions()).toEqual([]);

@@ -187,7 +187,7 @@ function clearTextNotes(files: readonly FileChange[]): string[] {
     const left = new Set(after.split('\n'));
     if (!before.split('\n').some((line) => !left.has(line) && maskLine(line) !== line)) return [];
     return [
-      `${path} contains what looks like a plaintext secret. It is removed here, but the rollback copy in .quarterdeck/runs keeps it: rotate it afterwards (quarterdeck secrets rotate).`,
+      `${path} contains what looks like a plaintext secret. It is removed here, but the rollback copy in .quarterdeck/runs keeps it: rotate the secret afterwards (quarterdeck secrets rotate).`,
     ];
   });
 }
@@ -201,7 +201,7 @@ function ownerNotes({ entry, containers, stackFolder }: PlanRequest): string[] {
     }),
   );
   const own = `${stackFolder}/${entry.id}`;
-  return [...folders].map((folder) => `Containers of this project were created from ${folder}. They are managed from ${own} from now on.`);
+  return [...folders].map((folder) => `Containers of this project were created from ${folder}. They will be managed from ${own}.`);
 }
 
 interface RemoveRequest extends Pick<PlanRequest, 'deployment' | 'engineName' | 'stackFolder' | 'containers'> {

@@ -111,9 +111,9 @@ for (const id of ['movie-automation', 'tv-automation', 'music-automation', 'book
       ...more,
     });
   statuses(id, [
-    ['waiting', { answer: ok, calls: { queue: status(4) } }, 'queue: 4'],
-    ['with errors', { answer: ok, calls: { queue: status(4, { unknownErrors: true, warnings: true }) } }, 'queue: 4, with errors'],
-    ['with warnings', { answer: ok, calls: { queue: status(1, { warnings: true }) } }, 'queue: 1, with warnings'],
+    ['waiting', { answer: ok, calls: { queue: status(4) } }, '4 queued'],
+    ['with errors', { answer: ok, calls: { queue: status(4, { unknownErrors: true, warnings: true }) } }, '4 queued, with errors'],
+    ['with warnings', { answer: ok, calls: { queue: status(1, { warnings: true }) } }, '1 queued, with warnings'],
     ['empty', { answer: ok, calls: { queue: status(0) } }, 'queue empty'],
     ['no key', { answer: ok }, undefined],
   ]);
@@ -132,7 +132,7 @@ statuses('indexer-manager', [
 const badges = (episodes: number, movies: number) =>
   json({ episodes, movies, providers: 0, status: 0, announcements: 0, sonarr_signalr: 'LIVE' });
 statuses('subtitle-automation', [
-  ['some missing', { answer: ok, calls: { wanted: badges(12, 1) } }, 'missing for 12 episodes, 1 movie'],
+  ['some missing', { answer: ok, calls: { wanted: badges(12, 1) } }, 'no subtitles: 12 episodes, 1 movie'],
   ['none missing', { answer: ok, calls: { wanted: badges(0, 0) } }, 'no subtitles missing'],
   ['no key', { answer: ok }, undefined],
 ]);
@@ -141,7 +141,7 @@ for (const id of ['request-manager', 'request-manager-second']) {
   const counted = (pending: number) => json({ total: 9, movie: 4, tv: 5, pending, approved: 5, declined: 0, processing: 2, available: 3 });
   statuses(id, [
     ['to be decided', { answer: ok, calls: { requests: counted(3) } }, '3 requests pending, 2 processing'],
-    ['all decided', { answer: ok, calls: { requests: counted(0) } }, 'no request pending, 2 processing'],
+    ['all decided', { answer: ok, calls: { requests: counted(0) } }, 'no requests pending, 2 processing'],
     ['no key', { answer: ok }, undefined],
   ]);
 }
@@ -186,7 +186,7 @@ statuses('video-archiver', [
 ]);
 
 statuses('audiobook-server', [
-  ['listening', { answer: ok, calls: { online: json({ usersOnline: [{}], openSessions: [{}] }) } }, '1 listener'],
+  ['listening', { answer: ok, calls: { online: json({ usersOnline: [{}], openSessions: [{}] }) } }, '1 open session'],
   ['not an administrator', { answer: ok }, undefined],
 ]);
 
@@ -261,7 +261,7 @@ statuses('dns-filter-second', [
   [
     'blocking',
     { answer: answered(401), calls: { stats: json({ num_dns_queries: 45_120, num_blocked_filtering: 5402, time_units: 'hours' }) } },
-    '12 % blocked of 45,120 queries',
+    '12 % of 45,120 queries blocked',
   ],
   ['no login', { answer: answered(401) }, undefined],
 ]);
@@ -270,7 +270,7 @@ statuses('dns-server-combined', [
   [
     'blocking',
     { answer: ok, calls: { stats: json({ status: 'ok', response: { stats: { totalQueries: 925, totalBlocked: 49 } } }) } },
-    '5.3 % blocked of 925 queries',
+    '5.3 % of 925 queries blocked',
   ],
   ['an expired token', { answer: ok, calls: { stats: json({ status: 'invalid-token' }) } }, undefined],
 ]);
@@ -279,16 +279,16 @@ statuses('dns-filter', [
   [
     'blocking',
     { answer: answered(401), calls: { counts: exited(0, '{"queries": {"total": 1, "blocked": 1, "percent_blocked": 100}}') } },
-    '100 % blocked of 1 query',
+    '100 % of 1 query blocked',
   ],
   ['no CLI password', { answer: answered(401), calls: { counts: exited(1, '') } }, undefined],
 ]);
 
 statuses('intrusion-prevention', [
-  ['bans', { answer: ok, calls: { decisions: exited(0, '[{"id": 1, "decisions": [{"value": "198.51.100.7"}]}]') } }, '1 ban'],
-  ['an import', { answer: ok, calls: { decisions: exited(0, '[{"id": 1, "decisions": [{}, {}]}]') } }, 'bans from 1 alert'],
-  ['none, up to 1.5.2', { answer: ok, calls: { decisions: exited(0, 'null') } }, 'no bans'],
-  ['none', { answer: ok, calls: { decisions: exited(0, '[]\n') } }, 'no bans'],
+  ['bans', { answer: ok, calls: { decisions: exited(0, '[{"id": 1, "decisions": [{"value": "198.51.100.7"}]}]') } }, '1 decision'],
+  ['an import', { answer: ok, calls: { decisions: exited(0, '[{"id": 1, "decisions": [{}, {}]}]') } }, 'decisions from 1 alert'],
+  ['none, up to 1.5.2', { answer: ok, calls: { decisions: exited(0, 'null') } }, 'no decisions'],
+  ['none', { answer: ok, calls: { decisions: exited(0, '[]\n') } }, 'no decisions'],
   ['a failure', { answer: ok, calls: { decisions: exited(1, 'level=fatal') } }, undefined],
 ]);
 
@@ -310,8 +310,8 @@ statuses('notes-collab-markdown', [
 ]);
 
 statuses('cloud-suite', [
-  ['late', { answer: ok, calls: { lastjobs: exited(0, '900\n') } }, 'background jobs 15 minutes ago'],
-  ['just now', { answer: ok, calls: { lastjobs: exited(0, '20\n') } }, 'background jobs just now'],
+  ['late', { answer: ok, calls: { lastjobs: exited(0, '900\n') } }, 'background jobs ran 15 minutes ago'],
+  ['just now', { answer: ok, calls: { lastjobs: exited(0, '20\n') } }, 'background jobs ran just now'],
   ['never', { answer: ok, calls: { lastjobs: exited(1, '') } }, undefined],
 ]);
 
@@ -420,12 +420,12 @@ statuses('vpn-client-gateway', [
   [
     'a city',
     { answer: ok, calls: { publicaddress: json({ public_ip: '198.51.100.7', country: 'Sweden', city: 'Malmö' }) } },
-    'exits in Malmö, Sweden',
+    'public IP in Malmö, Sweden',
   ],
   [
     'a country',
     { answer: ok, calls: { publicaddress: json({ public_ip: '198.51.100.7', country: 'Sweden', city: '' }) } },
-    'exits in Sweden',
+    'public IP in Sweden',
   ],
   ['no key', { answer: ok }, undefined],
 ]);

@@ -128,7 +128,7 @@ export const vaultFlows: Family<Vault> = {
       flow: 'vault-login',
       answers: ({ server }) => ({ method: 'token', token: server.token, keep: 'yes' }),
       end: (vault) => vault.kept(),
-      dryRunShows: { text: /Would log in \(token\), look up the token, and ask whether to store it/ },
+      dryRunShows: { text: /Would log in \(token\), look up the token, and offer to store it/ },
       acts: ['keep'],
       secrets: 1,
     },

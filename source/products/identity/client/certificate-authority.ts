@@ -46,7 +46,7 @@ function timeItem({ validFrom, validTo }: X509Certificate, nowMs: number): Check
   const item = itemOf('time', 'Validity');
   const [fromMs, toMs] = [Date.parse(validFrom), Date.parse(validTo)];
   const until = new Date(toMs).toISOString().slice(0, 16).replace('T', ' ');
-  if (fromMs > nowMs) return item.blocked(`not valid for another ${durationText(fromMs - nowMs)}: check the clocks`);
+  if (fromMs > nowMs) return item.blocked(`not valid yet (valid in ${durationText(fromMs - nowMs)}): check the clocks`);
   if (toMs <= nowMs) return item.blocked(`expired ${durationText(nowMs - toMs)} ago, ${until} UTC`);
   const left = `${durationText(toMs - nowMs)} left, until ${until} UTC`;
   // Clients renew when a third of the lifetime is left; at a tenth, renewal does not work.

@@ -50,7 +50,7 @@ describe('a token (R43)', () => {
   test.each([
     ['expired', { exp: now - 3600 }, 'expiry', /expired 1h ago/],
     ['without an end', { exp: undefined }, 'expiry', /never \(no exp/],
-    ['not valid yet', { nbf: now + 600 }, 'begin', /not valid for another 10m/],
+    ['not valid yet', { nbf: now + 600 }, 'begin', /not valid yet \(valid in 10m\)/],
     ['made in the future', { iat: now + 600 }, 'made', /in the future/],
     ['of another issuer', { iss: 'https://evil.example.org' }, 'issuer', /expected https:\/\/id\.example\.org/],
     ['of an issuer that differs by a slash', { iss: `${issuer}/` }, 'issuer', /expected/],

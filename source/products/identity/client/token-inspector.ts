@@ -95,7 +95,7 @@ function timeItems({ exp, nbf, iat }: JWTPayload, now: number): CheckedItem[] {
   if (typeof exp !== 'number') items.push(end.blocked('never (no exp)'));
   else if (exp + toleranceSeconds < now) items.push(end.blocked(`expired ${span(now - exp)} ago, ${dateText(exp)}`));
   else items.push(end.ok(`${exp < now ? `${span(now - exp)} ago, within the tolerance` : `in ${span(exp - now)}`}, ${dateText(exp)}`));
-  if (typeof nbf === 'number' && nbf - toleranceSeconds > now) items.push(begin.blocked(`not valid for another ${span(nbf - now)}`));
+  if (typeof nbf === 'number' && nbf - toleranceSeconds > now) items.push(begin.blocked(`not valid yet (valid in ${span(nbf - now)})`));
   if (typeof iat !== 'number') return items;
   if (iat - toleranceSeconds > now)
     items.push(made.blocked(`in the future, ${dateText(iat)}: the clock of the issuer or of this machine is wrong`));
