@@ -126,7 +126,7 @@ describe('send', () => {
   it('without a stored token nothing is sent, and the remedy names the command', async () => {
     expect(await sendTo({ type: 'gotify', url: receiver.url })).toMatchObject({
       retry: false,
-      fault: { remedy: 'Store it: quarterdeck notify login phone' },
+      fault: { remedy: 'Store the token or password: quarterdeck notify login phone' },
     });
     expect(receiver.received).toEqual([]);
   });
@@ -176,7 +176,7 @@ describe('send', () => {
     const broken = [await program('broken', 'echo nope >&2; exit 3')];
     expect(await sendTo({ type: 'command', run: broken })).toMatchObject({
       retry: true,
-      fault: { message: 'The program of phone exited with 3: nope.' },
+      fault: { message: 'The program of phone exited with code 3: nope.' },
     });
     expect(await sendTo({ type: 'command', run: [join(folder, 'none')] })).toMatchObject({ state: 'failed' });
   });
