@@ -41,7 +41,7 @@ rules:
     [
       `${phone}rules:\n  a: {state: failed, log: x}\n`,
       '4:27',
-      '"log": a rule has one condition, and this one has state too.',
+      '"log": a rule can have only one condition, and this one also has state.',
       'Change the value.',
     ],
     [`${phone}rules:\n  a: {state: failed, send: phon}\n`, '4:28', '"send": no target is named "phon".', 'Change the value.'],
@@ -49,12 +49,12 @@ rules:
     [
       `${phone}rules:\n  a: {diskBelow: 10%, components: x}\n`,
       '4:35',
-      '"components": a rule with diskBelow does not use it.',
+      '"components": not allowed in a rule with diskBelow.',
       'Change the value.',
     ],
     [`${phone}rules:\n  a: {state: failed, for: 5}\n`, '4:27', '"for" must be text, not 5.', 'Quote it.'],
     [`${phone}quietHours: 22:00\n`, '3:13', '"quietHours" is invalid: "22:00".', 'Use two times of day, such as 22:00-07:00.'],
-    ['rules:\n  a: {state: failed}\n', '2:6', '"a": a rule requires a target in "notifications".', 'Change the value.'],
+    ['rules:\n  a: {state: failed}\n', '2:6', '"a": a rule requires at least one target in "notifications".', 'Change the value.'],
   ])('points at what is wrong in %j', (text, position, message, remedy) => {
     expect(problemsOf(text)).toEqual([[position, typeof message === 'string' ? message : expect.stringMatching(message), remedy]]);
   });

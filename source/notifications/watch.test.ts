@@ -173,7 +173,7 @@ describe('the watch', () => {
     show('healthy');
     await once();
     expect(sent()).toEqual([
-      expect.stringMatching(/^Problem: local: [\d.]+ \w+ of [\d.]+ \w+ free on \/.*\. Show what uses the space: quarterdeck df$/),
+      expect.stringMatching(/^Problem: local: [\d.]+ \w+ of [\d.]+ \w+ free on \/.*\. Show disk usage: quarterdeck df$/),
     ]);
     await forgetLastMessage();
     parts = { ...parts, readable: () => [{ name: 'local', host, folders: () => Promise.reject(new Error('no folder')) }] };

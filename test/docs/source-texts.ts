@@ -36,6 +36,8 @@ export function textsInCode(code: string, where: string): SourceText[] {
   const found: SourceText[] = [];
   const visit = (node: Node): void => {
     if (/^(?:Import|ExportAll|TSLiteralType|TSEnum)/.test(node.type)) return;
+    // Names of steps and actions, for code and answer files.
+    if (node.type === 'Property' && isNode(node['key']) && node['key']['name'] === 'id') return;
     if (isText(node)) for (const text of reader.textsOf(node)) found.push({ where: `${where}:${lines(node.start)}`, text });
     else if (node.type === 'JSXText') found.push({ where: `${where}:${lines(node.start)}`, text: String(node['value']) });
     for (const inner of isText(node) ? valuesIn(node) : Object.values(node).flatMap(nodesIn)) visit(inner);

@@ -144,7 +144,7 @@ async function installWatch(session: Session, context: FlowContext): Promise<Flo
   const isOfUser = location.scope.length > 0;
   if (!(await hasSystemd(host, location, session.signal))) {
     const remedy = 'Run "quarterdeck watch" with your init system, or "quarterdeck watch --once" from cron.';
-    throw new Fault('refused.schedule', 'systemd does not respond on this machine.', remedy);
+    throw new Fault('refused.schedule', 'Cannot reach systemd on this machine.', remedy);
   }
   const text = watchUnitText([...(context.program ?? ['quarterdeck']), 'watch'], isOfUser);
   session.show({ kind: 'text', text });
