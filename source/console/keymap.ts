@@ -40,7 +40,7 @@ const shared = [
   { id: 'inspect', keys: ['i'], context: 'component', title: 'Inspect, with secrets masked', label: 'inspect', find: true },
   { id: 'address', keys: ['o'], context: 'component', title: 'Copy the web UI address, or open a tunnel to a remote host', find: true },
   { id: 'next-service', keys: ['v'], context: 'component', title: 'Show the next service of the component', find: true },
-  { id: 'refresh', keys: ['R'], context: 'component', title: 'Query the component again now', find: true },
+  { id: 'refresh', keys: ['R'], context: 'component', title: 'Query the component again', find: true },
   { id: 'df', keys: ['D'], context: 'host', flow: 'df' },
   { id: 'prune', keys: ['P'], context: 'host', flow: 'prune' },
 

@@ -154,5 +154,5 @@ function retryAfterMs(written: string | undefined): number | undefined {
 const failed = (fault: Fault, retry: boolean): SendResult => ({ state: 'failed', fault, retry });
 
 function unreachable(name: string, why: string): Fault {
-  return new Fault('unreachable.notification', `${name} cannot be reached: ${why}.`, `Check it: quarterdeck notify test ${name}`);
+  return new Fault('unreachable.notification', `${name} cannot be reached: ${why}.`, `To test the target: quarterdeck notify test ${name}`);
 }

@@ -200,7 +200,7 @@ describe('what is wrong on the way', () => {
     const strange: HttpEndpoint = { ...engineName, address: { host: '127.0.0.1', port, near: true } };
     await expect(new Headscale(new HeadscaleApi(strange, 'x'), meshVersionOf('v0.29.0')).users(signal())).rejects.toMatchObject({
       code: 'failed.mesh',
-      message: expect.stringMatching(/did not respond like a control server/),
+      message: expect.stringMatching(/is not from a control server/),
     });
   });
 });

@@ -39,7 +39,7 @@ export const watch: Procedure = async (session, input, context) => {
       return true;
     },
   });
-  if (!isStarted) return { message: 'Dry run: not watching.' };
+  if (!isStarted) return { message: 'Dry run: the rules were not evaluated.' };
   return { message: `Watching: ${countText(rules.length, 'rule')}, ${countText(Object.keys(targets).length, 'target')}.`, lasts: lasting };
 };
 

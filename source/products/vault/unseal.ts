@@ -147,7 +147,7 @@ async function settle(attempt: Attempt, share: string, before: SealStatus, outco
   const { session, given, held } = attempt;
   if (outcome === 'lost') return afterLoss(attempt, before);
   if (outcome.kind === 'refused') {
-    tell(session, `The server rejected this as an invalid share (${outcome.words}). Nothing was lost. Enter the share again.`);
+    tell(session, `The server rejected the share as invalid (${outcome.words}). Nothing was lost. Enter the share again.`);
     return look(attempt);
   }
   if (outcome.kind === 'dropped') {

@@ -219,7 +219,7 @@ export class Headscale {
   #good(answer: MeshAnswer, what: string): unknown {
     if (answer.status >= 400) throw refusalOf(answer, what, this.version);
     if (answer.status !== 200 || typeof answer.json !== 'object' || answer.json === null)
-      throw strange(`${this.api.endpoint.shown} did not respond like a control server (status ${answer.status}).`);
+      throw strange(`The response from ${this.api.endpoint.shown} is not from a control server (status ${answer.status}).`);
     return answer.json;
   }
 }

@@ -26,7 +26,7 @@ export class TunnelUi {
     if (status === 200 && session && typeof session['requiresPassword'] === 'boolean')
       return new TunnelUi(endpoint, 'session', !session['requiresPassword']);
     if (status === 401) return new TunnelUi(endpoint, 'basic', false);
-    throw failed(endpoint, 'does not respond like wg-easy', status, words);
+    throw failed(endpoint, 'returned a response that is not from wg-easy', status, words);
   }
 
   async logIn(grant: Grant, { user, password }: { user: string; password: string }): Promise<void> {
