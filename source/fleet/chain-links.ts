@@ -31,7 +31,7 @@ export function connectionsBetween(earlier: readonly Reached[], later: readonly 
       `${namesText(apart)} cannot ${what} ${to.id}, because they share no network and containers cannot reach ports that are published on loopback.`,
       to.front
         ? `Add a network of ${to.front.component.id} as external: ${apart.map((id) => `quarterdeck edit ${id}`).join(', ')}`
-        : `Redeploy them to connect them to one network: ${[to.id, ...apart].map((id) => `quarterdeck deploy ${id}`).join(', ')}`,
+        : `Redeploy these components to connect them to one network: ${[to.id, ...apart].map((id) => `quarterdeck deploy ${id}`).join(', ')}`,
     );
   });
 }
