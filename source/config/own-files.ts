@@ -111,7 +111,11 @@ export function appendOwnFile(path: string, content: string | Uint8Array): Promi
     if (created && folder.owner) await created.chown(folder.owner.uid, folder.owner.gid);
     // The owner of the folder could create a hard link there to one of root's files.
     if (!created && folder.owner && (await file.stat()).nlink > 1)
-      throw refusal(path, 'has another hard link', 'If its content is correct, replace the file with a copy of itself. Otherwise, remove the file.');
+      throw refusal(
+        path,
+        'has another hard link',
+        'If its content is correct, replace the file with a copy of itself. Otherwise, remove the file.',
+      );
     await file.appendFile(content);
     await file.datasync();
   });

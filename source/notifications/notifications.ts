@@ -53,7 +53,10 @@ export function createNotifications({ readSettings, watchSettings, ...parts }: N
             },
             (thrown: unknown) => {
               if (!(thrown instanceof Fault)) throw thrown;
-              report({ kind: 'note', message: `The changed settings were rejected, so the previous ones stay in effect: ${thrown.message} ${thrown.remedy}` });
+              report({
+                kind: 'note',
+                message: `The changed settings were rejected, so the previous ones stay in effect: ${thrown.message} ${thrown.remedy}`,
+              });
             },
           );
         });

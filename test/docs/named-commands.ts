@@ -48,7 +48,8 @@ function named(where: string, text: string): Named[] {
 }
 
 /** What stands behind the name of the program and is no command of it: what the shells' completion registers, and words in capitals that stand for any. */
-const notCommands = /^(?:qd\b|fi$|found$|-f -a$|for (?:bash|zsh|fish)$|(?:--practice|help) COMMAND\b|(?:--host )?[A-Z]+$|run (?:in|SOME)\b)/;
+const notCommands =
+  /^(?:qd\b|fi$|found$|-f -a$|for (?:bash|zsh|fish)$|(?:--practice|help) COMMAND\b|(?:--host )?[A-Z]+$|run (?:in|SOME)\b)/;
 
 /** What some commands read themselves as their first word, and what a sentence goes on with behind them. */
 const firstWords: Readonly<Record<string, RegExp>> = {

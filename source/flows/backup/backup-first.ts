@@ -26,7 +26,9 @@ export function noteBackup(ready: ReadyPlan, input: FlowInput): ReadyPlan {
   const { context } = facts.scope;
   const unsafe = (facts.entry.upgrade?.rollback ?? 'unsafe') !== 'safe';
   const note = (text: string): ReadyPlan => ({ ...ready, plan: { ...plan, notes: [...plan.notes, text] } });
-  const back = unsafe ? 'Once the new image has run, rolling back requires restoring a backup' : 'Rolling back afterwards requires no backup';
+  const back = unsafe
+    ? 'Once the new image has run, rolling back requires restoring a backup'
+    : 'Rolling back afterwards requires no backup';
   if (worthSaving(context, [ready]).length === 0) return note(`${back}.`);
   if (!isBackupRequested(input)) return note(`${back}. No backup will be created first (--no-backup).`);
   const location = backupLocation(input, context);

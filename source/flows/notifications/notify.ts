@@ -94,7 +94,10 @@ export const notifyLogin: Procedure = async (session, input, context) => {
     : await session.ask.secret({
         id: 'secret',
         label: `${secretLabels[target.type] ?? 'Signing secret'} of ${name}`,
-        help: target.type === 'webhook' ? `Stored in ${vault.where}. It signs the messages and is not sent.` : `Stored in ${vault.where}, and sent only to this target.`,
+        help:
+          target.type === 'webhook'
+            ? `Stored in ${vault.where}. It signs the messages and is not sent.`
+            : `Stored in ${vault.where}, and sent only to this target.`,
         check: valueProblem,
       });
   await session.act({

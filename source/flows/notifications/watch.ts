@@ -57,7 +57,10 @@ async function evaluateOnce(
   });
   if (isDone === undefined) return { message: 'Dry run: nothing was evaluated.' };
   if (!isDone)
-    return { message: 'Nothing was evaluated, because another Quarterdeck process is evaluating the rules.', data: { events: [], deliveries: [] } };
+    return {
+      message: 'Nothing was evaluated, because another Quarterdeck process is evaluating the rules.',
+      data: { events: [], deliveries: [] },
+    };
   for (const { kind, message } of reports) if (kind !== 'delivery') session.show({ kind: 'text', text: message });
   const events = reports.flatMap((report) => (report.kind === 'event' ? [report.event] : []));
   const deliveries = reports.flatMap((report) =>

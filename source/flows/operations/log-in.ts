@@ -84,7 +84,8 @@ export const logIn: Procedure = async (session, input, context) => {
     },
   });
   if (!stored) return { message: 'Dry run: nothing was sent or stored.' };
-  const doubt = way.signIn || way.proof ? '' : ' They were not verified, because the component has no read-only operation that requires a login.';
+  const doubt =
+    way.signIn || way.proof ? '' : ' They were not verified, because the component has no read-only operation that requires a login.';
   return {
     message: `Stored ${namesText(names)} for ${component.id} in ${vault.where}.${doubt}`,
     data: { component: component.id, stored: names },

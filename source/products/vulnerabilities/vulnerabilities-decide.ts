@@ -141,7 +141,8 @@ async function decideAtOnce(session: Session, input: FlowInput, book: TriageBook
   const isOther = (one: Triaged) => keys.has(keyOf(one)) && one.decision && (one.decision.subject === '*') !== isEverywhere;
   const { length: others } = (await book.read(nowMs)).all.filter(isOther);
   const [scope, fix] = isEverywhere ? ['one subject', 'omit --everywhere'] : ['all subjects', 'add --everywhere'];
-  const rest = others > 0 ? ` ${others} of these still ${others === 1 ? 'has' : 'have'} a decision for ${scope}; to change it, ${fix}.` : '';
+  const rest =
+    others > 0 ? ` ${others} of these still ${others === 1 ? 'has' : 'have'} a decision for ${scope}; to change it, ${fix}.` : '';
   return {
     message: `${vulnerabilitiesText(wanted.length)}: ${verdict === undefined ? 'reopened' : verdictText(verdict)}.${rest}`,
     data: {

@@ -94,7 +94,10 @@ function sealStatusOf({ status, json, words }: VaultAnswer, { shown }: HttpEndpo
   const body = objectOf(json) ?? {};
   const { sealed, initialized } = body;
   if (status !== 200 || typeof sealed !== 'boolean' || typeof initialized !== 'boolean') {
-    throw failed(`The response from ${shown} is not from a secrets manager: ${words || `status ${status}`}.`, 'Check the port and the protocol.');
+    throw failed(
+      `The response from ${shown} is not from a secrets manager: ${words || `status ${status}`}.`,
+      'Check the port and the protocol.',
+    );
   }
   return {
     initialized,
