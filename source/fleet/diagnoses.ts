@@ -21,74 +21,46 @@ export interface Diagnosis {
 export const levels: readonly Level[] = ['error', 'warning', 'notice'];
 
 export function engineDiagnoses({ name, link, engine, clockAheadMs }: EngineView): Diagnosis[] {
-  const about = cleanLine(name);
-  return [
-    ...(engine.reachable
-      ? []
-      : [
-          {
-            ...{ level: 'error' as const, about, check: 'engine-unreachable' },
-            message: cleanLine(link.message ?? 'The engine does not respond.'),
-            remedy: cleanLine(link.remedy ?? ''),
-          },
-        ]),
-    ...(clockAheadMs === undefined
-      ? []
-      : [
-          {
-            ...{ level: 'warning' as const, about, check: 'clock-off' },
-            message: `Its clock is ${clockDifferenceText(clockAheadMs)} ${clockAheadMs > 0 ? 'fast' : 'slow'}.`,
-            remedy: 'Synchronise the clocks, for example with systemd-timesyncd or chrony.',
-          },
-        ]),
-  ];
+  const found: Omit<Diagnosis, 'about'>[] = [];
+  if (!engine.reachable) {
+    const message = cleanLine(link.message ?? 'The engine does not respond.');
+    found.push({ level: 'error', check: 'engine-unreachable', message, remedy: cleanLine(link.remedy ?? '') });
+  }
+  if (clockAheadMs !== undefined) {
+    const message = `Its clock is ${clockDifferenceText(clockAheadMs)} ${clockAheadMs > 0 ? 'fast' : 'slow'}.`;
+    const remedy = 'Synchronise the clocks, for example with systemd-timesyncd or chrony.';
+    found.push({ level: 'warning', check: 'clock-off', message, remedy });
+  }
+  return aboutEach(cleanLine(name), found);
 }
 
 export function componentDiagnoses(component: ComponentView, isMissing: boolean, nowMs: number): Diagnosis[] {
-  const { id: about, state, detail, findings } = component;
-  const log = `Show its log: quarterdeck logs ${about}`;
-  const isBad = state.severity === 'error' || state.severity === 'warning';
-  const due = isBackupDue(component, nowMs);
-  return [
-    ...(isBad
-      ? [
-          {
-            ...{ level: state.severity as Level, about, check: `state-${state.id}` },
-            message: cleanLine(`${state.label}. ${detail}`).trim(),
-            remedy: isMissing ? `Start it: quarterdeck up ${about}` : log,
-          },
-        ]
-      : []),
-    ...findings.map(({ message, remedy, ...finding }) => ({
-      ...finding,
-      ...{ about, message: cleanLine(message), remedy: cleanLine(remedy) },
-    })),
-    ...setupTasksLeft(component).map(({ id, title, urgent }) => ({
-      ...{ level: urgent ? ('error' as const) : ('notice' as const), about, check: `task-${id}` },
-      message: `To do: ${title.replace(/\.$/, '')}.`,
-      remedy: urgent ? 'Until this is done, anyone with access to the port can log in.' : '',
-    })),
-    ...(due
-      ? [
-          {
-            ...{ level: 'warning' as const, about, check: 'backup-due', message: `Backup: ${backupText(component, nowMs)}.` },
-            remedy: component.backup?.noDestination
-              ? `Add "backups: {${component.host}: /srv/backups}" to config.yaml, or back up: quarterdeck backup ${about} --to /srv/backups`
-              : `Back up: quarterdeck backup ${about}`,
-          },
-        ]
-      : []),
-  ];
+  const { id, state, detail, findings, host, backup } = component;
+  const found: Omit<Diagnosis, 'about'>[] = [];
+  if (state.severity === 'error' || state.severity === 'warning') {
+    const remedy = isMissing ? `Start it: quarterdeck up ${id}` : `Show its log: quarterdeck logs ${id}`;
+    found.push({ level: state.severity, check: `state-${state.id}`, message: cleanLine(`${state.label}. ${detail}`).trim(), remedy });
+  }
+  for (const finding of findings) found.push({ ...finding, message: cleanLine(finding.message), remedy: cleanLine(finding.remedy) });
+  for (const { id: task, title, urgent } of setupTasksLeft(component)) {
+    const remedy = urgent ? 'Until this is done, anyone with access to the port can log in.' : '';
+    found.push({ level: urgent ? 'error' : 'notice', check: `task-${task}`, message: `To do: ${title.replace(/\.$/, '')}.`, remedy });
+  }
+  if (isBackupDue(component, nowMs)) {
+    const remedy = backup?.noDestination
+      ? `Add "backups: {${host}: /srv/backups}" to config.yaml, or back up: quarterdeck backup ${id} --to /srv/backups`
+      : `Back up: quarterdeck backup ${id}`;
+    found.push({ level: 'warning', check: 'backup-due', message: `Backup: ${backupText(component, nowMs)}.`, remedy });
+  }
+  return aboutEach(id, found);
 }
 
 export function portDiagnoses({ component = '', address, port, protocol, conflictWith }: PortView): Diagnosis[] {
   if (conflictWith.length === 0) return [];
-  const others = conflictWith.map(cleanLine).join(', ');
-  return [
-    {
-      ...{ level: 'error', about: component, check: 'port-conflict' },
-      message: `${authority({ host: cleanLine(address), port })}/${protocol} is also used by ${others}.`,
-      remedy: 'Show all ports: quarterdeck ports',
-    },
-  ];
+  const used = `${authority({ host: cleanLine(address), port })}/${protocol}`;
+  const message = `${used} is also used by ${conflictWith.map(cleanLine).join(', ')}.`;
+  return [{ level: 'error', about: component, check: 'port-conflict', message, remedy: 'Show all ports: quarterdeck ports' }];
 }
+
+const aboutEach = (about: string, found: readonly Omit<Diagnosis, 'about'>[]) =>
+  found.map(({ level, ...rest }): Diagnosis => ({ level, about, ...rest }));
