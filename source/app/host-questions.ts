@@ -1,4 +1,5 @@
 import { Fault, type FaultCode } from '../faults/fault.ts';
+import { createListeners } from '../faults/listeners.ts';
 import type { SshQuestion } from '../hosts/ssh/askpass-socket.ts';
 
 export interface HostQuestion extends SshQuestion {
@@ -24,7 +25,7 @@ export function keyAnswerProblem(typed: string): string | undefined {
 /** Queues the prompts of all connections in progress, one after the other, for the console or a line prompt. */
 export class HostQuestions {
   #waiting: readonly HostQuestion[] = [];
-  readonly #listeners = new Set<() => void>();
+  readonly #listeners = createListeners();
 
   /** The prompt to answer now. A security key that waits for a touch does not delay the others. */
   get first(): HostQuestion | undefined {
@@ -37,10 +38,10 @@ export class HostQuestions {
 
   /** Every prompt is declined at once while there is no subscriber. */
   subscribe(changed: () => void): () => void {
-    this.#listeners.add(changed);
+    const unsubscribe = this.#listeners.subscribe(changed);
     return () => {
-      this.#listeners.delete(changed);
-      if (this.#listeners.size === 0) for (const question of this.#waiting) question.answer(undefined);
+      unsubscribe();
+      if (this.#listeners.count === 0) for (const question of this.#waiting) question.answer(undefined);
     };
   }
 
@@ -48,7 +49,7 @@ export class HostQuestions {
   ask(host: string, question: SshQuestion, signal: AbortSignal): Promise<string | undefined> {
     if (signal.aborted) return Promise.resolve(undefined);
     // A security key can be touched at the machine even without a subscriber.
-    if (this.#listeners.size === 0 && question.kind !== 'touch') return Promise.reject(nobodyThere(host, question));
+    if (this.#listeners.count === 0 && question.kind !== 'touch') return Promise.reject(nobodyThere(host, question));
     return new Promise((resolve, reject) => {
       const end = () => {
         signal.removeEventListener('abort', withdraw);
@@ -72,7 +73,7 @@ export class HostQuestions {
 
   #setWaiting(waiting: readonly HostQuestion[]): void {
     this.#waiting = waiting;
-    for (const changed of [...this.#listeners]) changed();
+    this.#listeners.notify();
   }
 }
 
@@ -99,9 +100,6 @@ function nobodyThere(host: string, question: SshQuestion): Fault {
 }
 
 function declined(host: string, question: SshQuestion): Fault {
-  return new Fault(
-    codeOf(question),
-    `Not connected to ${host}: ssh requested ${about[question.kind]}, but the prompt was declined.`,
-    `Connect again when you have the answer: quarterdeck hosts check ${host}`,
-  );
+  const message = `Not connected to ${host}: ssh requested ${about[question.kind]}, but the prompt was declined.`;
+  return new Fault(codeOf(question), message, `Connect again when you have the answer: quarterdeck hosts check ${host}`);
 }

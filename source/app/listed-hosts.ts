@@ -22,11 +22,8 @@ interface OwnHostsOptions extends Pick<RemoteEnginesOptions, 'paths' | 'env' | '
 
 /** A read-only console may be handed to other people: it opens no further connection and starts no ssh with this operator's keys. */
 export function readOnlyHere(wanted: string): Fault {
-  return new Fault(
-    'refused.readOnly',
-    `--read-only is limited to this machine, and ${wanted} is a remote host.`,
-    'Run the command without --read-only, or on that host.',
-  );
+  const message = `--read-only is limited to this machine, and ${wanted} is a remote host.`;
+  return new Fault('refused.readOnly', message, 'Run the command without --read-only, or on that host.');
 }
 
 export function ownHosts({ paths, home, env, settings, readOnly, hosts, openAt, changed }: OwnHostsOptions): HostBook {

@@ -57,11 +57,8 @@ function roomFor(home: string): string {
   const spare = `${sparePrefix}${randomBytes(6).toString('hex')}`;
   const folder = [join(home, 's'), join(tmpdir(), spare), join('/tmp', spare)].find((one) => one.length <= longestFolder);
   if (folder !== undefined) return folder;
-  throw new Fault(
-    'failed.practiceRoom',
-    `No folder for the practice sockets has a short enough path: ${home}`,
-    'Set QUARTERDECK_HOME or TMPDIR to a folder with a short path.',
-  );
+  const message = `No folder for the practice sockets has a short enough path: ${home}`;
+  throw new Fault('failed.practiceRoom', message, 'Set QUARTERDECK_HOME or TMPDIR to a folder with a short path.');
 }
 
 /** Accepts only folders that `roomFor` created outside of a home. Other paths in the notes are not ours to remove. */

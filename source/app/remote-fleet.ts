@@ -98,11 +98,8 @@ export function createRemoteFleet({ fleet, hosts, tunnels, engines, prepare, oth
     /** @throws Fault `unreachable.hostGone` for an engine that was removed while it was still in use */
     throwIfGone(engineName: string): void {
       if (!gone.has(engineName)) return;
-      throw new Fault(
-        'unreachable.hostGone',
-        `${cleanLine(engineName)} was removed from the configuration in the meantime.`,
-        'Add the host again: quarterdeck hosts add NAME [user@]host',
-      );
+      const message = `${cleanLine(engineName)} was removed from the configuration in the meantime.`;
+      throw new Fault('unreachable.hostGone', message, 'Add the host again: quarterdeck hosts add NAME [user@]host');
     },
     close(): void {
       isClosed = true;

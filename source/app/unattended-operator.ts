@@ -26,13 +26,11 @@ export class UnattendedOperator implements Operator {
     const flag = this.options.flags?.[question.id];
     const option = flag ? `on the command line: ${optionText(question.id, flag)}` : `with --answers FILE: {"${id}": "..."}`;
     const choices = 'choices' in question ? ` (one of: ${question.choices.map(({ value }) => cleanLine(value)).join(', ')})` : '';
-    throw new Fault(
-      'usage.unanswered',
-      `Cannot prompt without a terminal: ${cleanLine(question.label)}`,
+    const remedy =
       question.kind === 'secret' && !question.reveals
         ? `Run the command in a terminal, or pipe the secret in: --answers - reads {"${id}": "..."}. Secrets are not accepted on the command line.`
-        : `Run the command in a terminal${question.reveals ? '' : `, or pass the answer ${option}${choices}`}.`,
-    );
+        : `Run the command in a terminal${question.reveals ? '' : `, or pass the answer ${option}${choices}`}.`;
+    throw new Fault('usage.unanswered', `Cannot prompt without a terminal: ${cleanLine(question.label)}`, remedy);
   }
 
   async confirm({ title, typed }: Confirmation): Promise<boolean> {
@@ -59,17 +57,13 @@ export class UnattendedOperator implements Operator {
       const said = field.kind === 'secret' || field.value === '' ? '' : ` "${field.value}"`;
       return cleanLine(`${labelAndId(field)}${said}: ${problems[field.id]}`);
     });
-    throw new Fault(
-      'usage.answer',
-      `Cannot fill in "${cleanLine(form.title)}" without a terminal. ${sentences.join(' ')}`,
-      [
-        options.length > 0 ? `Add ${options.join(' ')} to the command line.` : '',
-        others.length > 0 ? `Run the command in a terminal, or pass --answers FILE with a value for ${others.join(', ')}.` : '',
-        secrets.length > 0 ? `Run the command in a terminal to type the secrets: ${secrets.join(', ')}.` : '',
-      ]
-        .filter(Boolean)
-        .join(' '),
-    );
+    const remedies = [
+      options.length > 0 ? `Add ${options.join(' ')} to the command line.` : '',
+      others.length > 0 ? `Run the command in a terminal, or pass --answers FILE with a value for ${others.join(', ')}.` : '',
+      secrets.length > 0 ? `Run the command in a terminal to type the secrets: ${secrets.join(', ')}.` : '',
+    ];
+    const message = `Cannot fill in "${cleanLine(form.title)}" without a terminal. ${sentences.join(' ')}`;
+    throw new Fault('usage.answer', message, remedies.filter(Boolean).join(' '));
   }
 
   async review(review: Review): Promise<string> {
@@ -77,14 +71,10 @@ export class UnattendedOperator implements Operator {
     const [first] = review.actions;
     if (!first || first.blocked !== undefined) {
       const blocking = review.findings.filter(({ level }) => level === 'blocking');
-      throw new Fault(
-        'refused.preflight',
-        [`${title} is not possible now.`, ...(blocking.length > 0 ? blocking.map(({ message }) => message) : [first?.blocked ?? ''])]
-          .map(cleanLine)
-          .join(' ')
-          .trim(),
-        [...new Set(blocking.map(({ advice }) => cleanLine(advice)))].join(' ') || 'Run the command in a terminal to see the details.',
-      );
+      const reasons = blocking.length > 0 ? blocking.map(({ message }) => message) : [first?.blocked ?? ''];
+      const message = [`${title} is not possible now.`, ...reasons].map(cleanLine).join(' ').trim();
+      const advice = [...new Set(blocking.map((finding) => cleanLine(finding.advice)))].join(' ');
+      throw new Fault('refused.preflight', message, advice || 'Run the command in a terminal to see the details.');
     }
     if (!this.options.yes) throw notConfirmed(`Cannot confirm without a terminal: ${changesInOneLine(review)}`);
     // Changes that require no prompt are recorded nevertheless.

@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander';
 import { Fault } from '../faults/fault.ts';
 import type { Flow } from '../flows/flow.ts';
 import { cleanLine } from '../text/clean.ts';
+import { asSentence } from '../text/sentence.ts';
 import { type GlobalOptions, usualOptions, type Verb } from './command.ts';
 import { headingOf, inHelpOrder } from './command-headings.ts';
 import type { LogsFlags } from './commands/logs.ts';
@@ -278,10 +279,6 @@ function usageFault(error: CommanderError, argv: readonly string[], program: Com
     .trim()
     .replace(/^\((.*)\)$/, '$1');
   const inside = verb === 'exec' ? 'Put "--" before the program: quarterdeck exec COMPONENT -- PROGRAM --its-option' : '';
-  const sentence = cleanLine(first);
-  return new Fault(
-    'usage.commandLine',
-    `${sentence.slice(0, 1).toUpperCase()}${sentence.slice(1)}${/[.?!]$/.test(sentence) ? '' : '.'}`,
-    inside || suggestion || `Show the usage: quarterdeck help${verb ? ` ${cleanLine(verb)}` : ''}`,
-  );
+  const usage = `Show the usage: quarterdeck help${verb ? ` ${cleanLine(verb)}` : ''}`;
+  return new Fault('usage.commandLine', asSentence(cleanLine(first)), inside || suggestion || usage);
 }

@@ -42,13 +42,12 @@ export function findComponent(written: string, { components }: FleetSnapshot, na
   // A container may be meant; without a near match, only components are listed.
   const names = components.flatMap(({ id, services }) => [id, ...services.map(({ containerName }) => containerName).filter(Boolean)]);
   const near = nearestName(written, new Set(names));
-  throw new Fault(
-    'usage.component',
-    `No component is named "${cleanLine(written)}".`,
+  const others = new Set(components.map(({ id }) => id));
+  const remedy =
     near === undefined
-      ? nameRemedy(written, new Set(components.map(({ id }) => id)), 'No containers found. Show the engines: quarterdeck status')
-      : `Did you mean "${cleanLine(near)}"?`,
-  );
+      ? nameRemedy(written, others, 'No containers found. Show the engines: quarterdeck status')
+      : `Did you mean "${cleanLine(near)}"?`;
+  throw new Fault('usage.component', `No component is named "${cleanLine(written)}".`, remedy);
 }
 
 function isShownAs({ id, project, host, services }: ComponentView, written: string): boolean {

@@ -150,13 +150,9 @@ async function mistakeFault(thrown: unknown, verb: string, { paths, version }: P
     import('../text/likely-secrets.ts'),
   ]);
   const report = await writeCrashReport(paths.state, { verb, version, thrown, at: new Date() });
-  return new Fault(
-    'failed.unexpected',
-    `Internal error: ${withoutLikelySecrets(messageOf(thrown))}`,
-    report === undefined
-      ? 'Please report this error with the steps to reproduce it.'
-      : `Please report this error with ${report}. Likely secrets in it are hidden; check it before you send it.`,
-  );
+  const attached = `${report}. Likely secrets in it are hidden; check it before you send it.`;
+  const remedy = `Please report this error with ${report === undefined ? 'the steps to reproduce it.' : attached}`;
+  return new Fault('failed.unexpected', `Internal error: ${withoutLikelySecrets(messageOf(thrown))}`, remedy);
 }
 
 /** Reports an error thrown by a timer or a stream, which no caller awaits: the verb cannot continue. Returns the exit code. */

@@ -14,11 +14,8 @@ export function createTerminalLoans(input: NodeJS.ReadStream, output: NodeJS.Wri
     lent: () => lent,
     async lend<T>(use: (terminal: TerminalLoan) => Promise<T>): Promise<T> {
       if (!suspend || lent) {
-        throw new Fault(
-          'refused.noTerminal',
-          lent ? 'Another program is using the terminal.' : 'The terminal is not available.',
-          lent ? 'Exit the other program first.' : 'Try again.',
-        );
+        const message = lent ? 'Another program is using the terminal.' : 'The terminal is not available.';
+        throw new Fault('refused.noTerminal', message, lent ? 'Exit the other program first.' : 'Try again.');
       }
       lent = true;
       let outcome: PromiseSettledResult<T> | undefined;

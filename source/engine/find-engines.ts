@@ -33,12 +33,10 @@ export async function findEngines(host: Host, signal: AbortSignal): Promise<Engi
     return [address];
   });
   if (addresses.length > 0) return addresses;
-  throw new Fault(
-    'unreachable.noEngine',
-    `No container engine was found on ${host.link ? cleanLine(host.name) : 'this host'}.`,
-    'Install and start Docker or Podman, or set DOCKER_HOST. Use --verbose to list the locations searched.',
-    { cause: new Error(`no socket at ${places.map((address) => cleanLine(pathOf(address) ?? '')).join(', ')}`) },
-  );
+  const message = `No container engine was found on ${host.link ? cleanLine(host.name) : 'this host'}.`;
+  const remedy = 'Install and start Docker or Podman, or set DOCKER_HOST. Use --verbose to list the locations searched.';
+  const cause = new Error(`no socket at ${places.map((address) => cleanLine(pathOf(address) ?? '')).join(', ')}`);
+  throw new Fault('unreachable.noEngine', message, remedy, { cause });
 }
 
 /** Docker's, then Podman's. */

@@ -26,13 +26,11 @@ export function connectionsBetween(earlier: readonly Reached[], later: readonly 
     const apart = earlier.filter((from) => from.component.key !== to.component.key && !canMeet(from, to, both)).map(({ id }) => id);
     if (apart.length === 0) return [];
     const what = both ? 'connect in both directions with' : 'reach';
-    return found(
-      'warning',
-      `${namesText(apart)} cannot ${what} ${to.id}, because they share no network and containers cannot reach ports that are published on loopback.`,
-      to.front
-        ? `Add a network of ${to.front.component.id} as external: ${apart.map((id) => `quarterdeck edit ${id}`).join(', ')}`
-        : `Redeploy these components to connect them to one network: ${[to.id, ...apart].map((id) => `quarterdeck deploy ${id}`).join(', ')}`,
-    );
+    const message = `${namesText(apart)} cannot ${what} ${to.id}, because they share no network and containers cannot reach ports that are published on loopback.`;
+    const remedy = to.front
+      ? `Add a network of ${to.front.component.id} as external: ${apart.map((id) => `quarterdeck edit ${id}`).join(', ')}`
+      : `Redeploy these components to connect them to one network: ${[to.id, ...apart].map((id) => `quarterdeck deploy ${id}`).join(', ')}`;
+    return found('warning', message, remedy);
   });
 }
 
@@ -79,14 +77,10 @@ export function foldersBetween(clients: readonly Reached[], importers: readonly 
     const paths = downloadPaths(client);
     all.push(...readOnlyFindings(client.id, 'its downloads', paths));
     const apart = importers.filter(({ machine }) => machine !== client.machine).map(({ id }) => id);
-    if (apart.length > 0)
-      all.push(
-        found(
-          'notice',
-          `${client.id} and ${namesText(apart)} are on different machines, so it is unknown whether they share the same folder.`,
-          'Mount the download folder at the same path on both machines.',
-        ),
-      );
+    if (apart.length > 0) {
+      const message = `${client.id} and ${namesText(apart)} are on different machines, so it is unknown whether they share the same folder.`;
+      all.push(found('notice', message, 'Mount the download folder at the same path on both machines.'));
+    }
     for (const importer of importers) if (importer.machine === client.machine) all.push(...folderOf(client, importer, paths));
   }
   for (const { id, entry, component } of importers)
@@ -133,28 +127,19 @@ export function libraryBetween(importers: readonly Reached[], scanners: readonly
     const closed = readOnlyFindings(importer.id, 'to the library', libraries);
     if (libraries.length === 0) return closed;
     const local = scanners.filter(({ machine }) => machine === importer.machine);
-    if (local.length === 0)
-      return [
-        ...closed,
-        found(
-          'notice',
-          `${importer.id} and ${namesText(scanners.map(({ id }) => id))} are on different machines, so it is unknown whether they share the same library.`,
-          '',
-        ),
-      ];
+    if (local.length === 0) {
+      const apart = namesText(scanners.map(({ id }) => id));
+      const message = `${importer.id} and ${apart} are on different machines, so it is unknown whether they share the same library.`;
+      return [...closed, found('notice', message, '')];
+    }
     const sees = local.some(({ detail }) =>
       libraries.some(({ source }) => mountsOf(detail).some((mount) => within(source, mount.source) || within(mount.source, source))),
     );
     if (sees) return closed;
     const folders = [...new Set(libraries.map(({ source }) => shown(source)))].join(', ');
-    return [
-      ...closed,
-      found(
-        'error',
-        `No media server scans ${folders}, where ${importer.id} imports files: ${local.map((one) => `${one.id} has ${mediaOf(one)}`).join(', ')}.`,
-        `Mount the same host folder in both: quarterdeck edit ${local[0]?.id}`,
-      ),
-    ];
+    const has = local.map((one) => `${one.id} has ${mediaOf(one)}`).join(', ');
+    const message = `No media server scans ${folders}, where ${importer.id} imports files: ${has}.`;
+    return [...closed, found('error', message, `Mount the same host folder in both: quarterdeck edit ${local[0]?.id}`)];
   });
 }
 

@@ -26,7 +26,6 @@ export function toEngineView(watch: EngineWatch, connection: ConnectionView | un
   };
 }
 
-/** Returns the fault of an engine that is not connected. */
 export function disconnectedFault(name: string, { code, message, remedy, cause }: Partial<LinkView> = {}): Fault {
   const missing = 'Start the engine. The console reconnects automatically.';
   return new Fault(code ?? 'unreachable.engine', message ?? `The engine of ${name} is not connected.`, remedy ?? missing, { cause });
@@ -39,12 +38,9 @@ export function throwIfNothingAnswers({ engines }: FleetSnapshot): void {
   // Engines of one unreachable machine have the same message.
   const messages = [...new Set(engines.map(({ link }) => link.message).filter((message) => message !== undefined))];
   const [code = 'unreachable.engine', another] = new Set(engines.map(({ link }) => link.code));
-  throw new Fault(
-    another === undefined ? code : 'unreachable.engine',
-    messages.length > 0 ? messages.join(' ') : 'No container engine was found on this machine.',
-    first?.link.remedy ?? 'Start Docker or Podman, or set DOCKER_HOST to the address of the engine.',
-    { cause: first?.link.cause },
-  );
+  const message = messages.length > 0 ? messages.join(' ') : 'No container engine was found on this machine.';
+  const remedy = first?.link.remedy ?? 'Start Docker or Podman, or set DOCKER_HOST to the address of the engine.';
+  throw new Fault(another === undefined ? code : 'unreachable.engine', message, remedy, { cause: first?.link.cause });
 }
 
 /** Containers with an address of their own whose ports are unknown: ports that no image exposes get no row. */

@@ -99,26 +99,20 @@ function stateOf(members: readonly ChainMember[]): ChainStageView['state'] {
 }
 
 function atStage(view: ChainStageView, stages: readonly ChainStageView[], { components }: FleetSnapshot): Between[] {
-  if (view.state === 'missing')
-    return [
-      found(
-        'error',
-        `No component handles the stage "${view.title}".`,
-        view.candidates.length === 0 ? '' : `Deploy one: quarterdeck deploy ${view.candidates.join(' or ')}`,
-      ),
-    ];
+  if (view.state === 'missing') {
+    const remedy = view.candidates.length === 0 ? '' : `Deploy one: quarterdeck deploy ${view.candidates.join(' or ')}`;
+    return [found('error', `No component handles the stage "${view.title}".`, remedy)];
+  }
   return view.members.flatMap((member) => {
     if (stages.find(({ members }) => members.some(({ key }) => key === member.key)) !== view) return [];
     const component = components.find(({ key }) => key === member.key);
     const cut = component?.services.find(({ cutOff }) => cutOff)?.cutOff;
-    if (cut)
-      return found(
-        'error',
-        `${member.id} has no network: ${cut.why}.`,
-        cut.stale
-          ? `Reconnect the component to the network: quarterdeck route ${member.id}`
-          : `Start the container whose network ${member.id} uses. If this is not enough, run quarterdeck route ${member.id}.`,
-      );
+    if (cut) {
+      const remedy = cut.stale
+        ? `Reconnect the component to the network: quarterdeck route ${member.id}`
+        : `Start the container whose network ${member.id} uses. If this is not enough, run quarterdeck route ${member.id}.`;
+      return found('error', `${member.id} has no network: ${cut.why}.`, remedy);
+    }
     const level = member.aside ? ('notice' as const) : ('error' as const);
     if (member.runs === false)
       return found(level, `${member.id} is not running (${member.state.label}).`, `quarterdeck start ${member.id}`);
@@ -158,11 +152,7 @@ function reachedAt(
 }
 
 /** The container whose network this one uses (R15). */
-function frontOf(
-  { networkMode }: Pick<ContainerDetail, 'networkMode'>,
-  host: string,
-  { components }: FleetSnapshot,
-): { component: ComponentView; containerId: string | undefined } | undefined {
+function frontOf({ networkMode }: Pick<ContainerDetail, 'networkMode'>, host: string, { components }: FleetSnapshot) {
   const local = components.filter((component) => component.host === host);
   const containers = local.flatMap((component) =>
     component.services.map(({ containerId, containerName: name }) => ({ component, containerId, id: containerId ?? '', name })),

@@ -286,12 +286,8 @@ export function serviceState(
         ? sinceMs > engineStartedMs
         : // Podman reports 255 or -1 for a container whose monitor was killed.
           bootedMs !== undefined && sinceMs > bootedMs && exitCode !== undefined && exitCode >= 0 && exitCode < 255);
-    if (wouldRunAgain)
-      return say(
-        'stopped',
-        `stopped on request (${exitText(exitCode ?? 0)})${when}; otherwise its restart policy would have started it again`,
-        more,
-      );
+    const onRequest = `stopped on request (${exitText(exitCode ?? 0)})${when}`;
+    if (wouldRunAgain) return say('stopped', `${onRequest}; otherwise its restart policy would have started it again`, more);
     const unknown = (text: string): ServiceState =>
       say('stopped', text, {
         ...more,
@@ -313,10 +309,7 @@ export function serviceState(
     }
     // The engine would have restarted it; it may have been stopped.
     if (kept && !sawWholeEnd) return unknown(`ended with ${exitText(exitCode)}${when}; no record of why`);
-    return say(
-      'failed',
-      `failed with ${exitText(exitCode)}${restarts > 0 ? `, after ${countText(restarts, 'restart')}` : ''}${when}`,
-      more,
-    );
+    const after = restarts > 0 ? `, after ${countText(restarts, 'restart')}` : '';
+    return say('failed', `failed with ${exitText(exitCode)}${after}${when}`, more);
   }
 }

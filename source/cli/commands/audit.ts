@@ -40,11 +40,10 @@ export async function runAuditVerb(
   }
   // Anyone who can remove the key could have changed earlier entries, so an unverifiable log is not a success.
   if (report.unchecked > 0) {
-    throw new Fault(
-      'failed.auditUnchecked',
-      `${countText(report.unchecked, 'entry', 'entries')} of ${report.entries} could not be checked, because their key is unavailable.`,
-      'Unlock the keychain that contains the key. If the key is lost, compare the log with a backup: these entries can no longer be verified.',
-    );
+    const entries = `${countText(report.unchecked, 'entry', 'entries')} of ${report.entries}`;
+    const remedy =
+      'Unlock the keychain that contains the key. If the key is lost, compare the log with a backup: these entries can no longer be verified.';
+    throw new Fault('failed.auditUnchecked', `${entries} could not be checked, because their key is unavailable.`, remedy);
   }
   const locked = lockedOf(report);
   if (locked) {

@@ -138,11 +138,8 @@ function tailOf({ tail }: LogsFlags): number | undefined {
 
 function refuseRaw({ output, options }: VerbContext, { raw }: LogsFlags): void {
   if (!raw || options.json || !output.interactive) return;
-  throw new Fault(
-    'refused.raw',
-    'Raw lines can control the terminal: move the cursor, change the title, write to the clipboard.',
-    'Pipe the output of --raw to a program or a file, or omit it.',
-  );
+  const message = 'Raw lines can control the terminal: move the cursor, change the title, write to the clipboard.';
+  throw new Fault('refused.raw', message, 'Pipe the output of --raw to a program or a file, or omit it.');
 }
 
 interface Chosen {
