@@ -47,17 +47,14 @@ export async function layPracticeDeployments(
     const source = await readComponentSource(entry);
     const { values, secrets } = splitValues(entry, source, deployed);
     const version = Object.fromEntries(Object.keys(secrets).map((variable) => [variable, firstVersion]));
+    const others = ids.filter((id) => id !== entry.id);
     const context: FormContext = {
       source,
       others: [],
       secretsKnown: version,
       hasData: true,
       runtime: 'docker',
-      suggested: usedAddresses(
-        entry,
-        catalog,
-        ids.filter((id) => id !== entry.id),
-      ),
+      suggested: usedAddresses(entry, catalog, others),
       values,
     };
     const answers = answersOf(entry, context, {});

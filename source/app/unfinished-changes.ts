@@ -52,13 +52,10 @@ export async function unfinishedChanges(
           ...damaged.map((path) =>
             change({ run: basename(path, '.json'), by: '', startedAt: '' }, [], applied.damagedSentence(cleanLine(path))),
           ),
-          ...runs.map(({ transaction, summary }) =>
-            change(
-              transaction,
-              transaction.plans.map(({ component }) => component),
-              summary,
-            ),
-          ),
+          ...runs.map(({ transaction, summary }) => {
+            const components = transaction.plans.map(({ component }) => component);
+            return change(transaction, components, summary);
+          }),
           ...restores.map((record) => change(record, [record.component], backups.restoreSentence(record))),
           ...halted.map((record) => change(record, [record.component], stopped.haltedSentence(record))),
         ];

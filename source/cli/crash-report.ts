@@ -27,11 +27,8 @@ function reportText({ verb, version, thrown, at }: CrashReport): string {
   ];
   for (let one: unknown = thrown, depth = 0; one !== undefined && depth < 5; depth++) {
     const name = one instanceof Error ? one.name : typeof one;
-    lines.push(
-      '',
-      `${depth === 0 ? '' : 'Caused by '}${name}: ${withoutLikelySecrets(one instanceof Error ? one.message : String(one))}`,
-      ...framesOf(one),
-    );
+    const message = withoutLikelySecrets(one instanceof Error ? one.message : String(one));
+    lines.push('', `${depth === 0 ? '' : 'Caused by '}${name}: ${message}`, ...framesOf(one));
     one = one instanceof Error ? one.cause : undefined;
   }
   return `${lines.join('\n')}\n`;

@@ -9,15 +9,8 @@ export async function offerPractice(context: VerbContext, app: QuarterdeckApp, s
   const { output, stdin, stdout, signal } = context;
   output.note('No container engine was found on this machine.');
   const operator = createTerminalOperator({ stdin, stdout, stderr, output, sink: new TextSink(output), yes: false });
-  const answer = await operator.ask(
-    {
-      kind: 'text',
-      id: 'practice',
-      label: 'Open the practice stack? [Y/n]',
-      check: (text) => (/^(y|yes|n|no)?$/i.test(text.trim()) ? undefined : 'Enter y or n.'),
-    },
-    signal,
-  );
+  const check = (text: string) => (/^(y|yes|n|no)?$/i.test(text.trim()) ? undefined : 'Enter y or n.');
+  const answer = await operator.ask({ kind: 'text', id: 'practice', label: 'Open the practice stack? [Y/n]', check }, signal);
   // Node stops reading one turn after the prompt is closed: a console that starts reading earlier would receive no keys.
   await nextTurn();
   if (/^n/i.test(String(answer).trim())) return app;

@@ -27,15 +27,14 @@ function engineLine(engineView: EngineView, components: readonly ComponentView[]
   const kind = engine.kind === undefined ? '' : `${engineNames[engine.kind]} ${engine.version}${rootless}`.trim();
   const disconnected = `${output.glyph('unknown')} ${link.state === 'away' ? 'unreachable' : 'connecting'}`;
   const counts = link.state === 'connected' ? summary(components, output) : output.paint('error', disconnected);
-  return [
+  const parts = [
     output.paint('strong', cleanLine(engineView.name)),
     connection ? output.paint(connection.severity, connection.text) : '',
     kind,
     counts,
     skew === '' ? '' : output.paint('warning', skew),
-  ]
-    .filter(Boolean)
-    .join('  ');
+  ];
+  return parts.filter(Boolean).join('  ');
 }
 
 /** Returns `41 up  1 unhealthy  2 stopped`: first the components that are up, then the worst. */
@@ -163,10 +162,8 @@ export function componentLines(
   lines.push('', ...serviceLines(component.services, output, nowMs), ...setupTaskLines(component, subject, output));
   for (const { level, message, remedy } of component.findings) {
     const severity: Severity = level === 'error' ? 'error' : level === 'warning' ? 'warning' : 'off';
-    lines.push(
-      '',
-      ...wrap(`${output.glyph(severity)} ${cleanLine(message)}`, output.proseColumns).map((text) => output.paint(severity, text)),
-    );
+    const texts = wrap(`${output.glyph(severity)} ${cleanLine(message)}`, output.proseColumns);
+    lines.push('', ...texts.map((text) => output.paint(severity, text)));
     for (const text of wrap(commandsFor(subject, cleanLine(remedy)), output.proseColumns - 2)) lines.push(`  ${text}`);
   }
   return lines;

@@ -63,11 +63,8 @@ export function createConsoleOperator(
     }
     const showMs = secret.secondsLeft * 1000;
     change((run) => ({ shown: [...run.shown, secret], watch: 'shown', secretUntilMs: now() + showMs }));
-    const timer = setTimeout(
-      () => change((run) => ({ shown: run.shown.map((each) => (each.kind === 'secret' ? masked(each) : each)), codeAlone: false })),
-      showMs,
-    );
-    timer.unref();
+    const mask = ({ shown }: RunView) => shown.map((each) => (each.kind === 'secret' ? masked(each) : each));
+    setTimeout(() => change((run) => ({ shown: mask(run), codeAlone: false })), showMs).unref();
   }
 
   function progress(progress: Progress): void {

@@ -105,10 +105,9 @@ export function Console({ terminalLoans }: { terminalLoans: TerminalLoans }) {
 
 function TooSmall({ size }: { size: Size }) {
   const { keymap } = useParts();
-  const lines = wrap(
-    `This terminal has ${size.columns} x ${size.rows} characters, but Quarterdeck needs ${leastSize.columns} x ${leastSize.rows}. Enlarge the terminal to continue. ${keymap.keyOf('quit')} quits.`,
-    Math.max(8, size.columns - 1),
-  );
+  const needed = `but Quarterdeck needs ${leastSize.columns} x ${leastSize.rows}`;
+  const advice = `Enlarge the terminal to continue. ${keymap.keyOf('quit')} quits.`;
+  const lines = wrap(`This terminal has ${size.columns} x ${size.rows} characters, ${needed}. ${advice}`, Math.max(8, size.columns - 1));
   return <Rows rows={lines.slice(0, size.rows)} />;
 }
 

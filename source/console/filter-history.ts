@@ -32,11 +32,8 @@ export function openFilterHistory(path: string, options: { readOnly: boolean }) 
       wanted = filters;
       if (queued) return;
       writing = writing.then(async () => {
-        const kept = Object.fromEntries(
-          Object.entries(wanted ?? {})
-            .filter(([, { typed }]) => typed.length <= mostCharacters)
-            .slice(-mostFilters),
-        );
+        const short = Object.entries(wanted ?? {}).filter(([, { typed }]) => typed.length <= mostCharacters);
+        const kept = Object.fromEntries(short.slice(-mostFilters));
         wanted = undefined;
         await writeOwnFile(path, `${JSON.stringify({ schema: 1, filters: kept }, undefined, 2)}\n`).catch(() => {});
       });

@@ -47,7 +47,6 @@ export function engineFor(app: QuarterdeckApp, component: ComponentView | undefi
   return reachable.find(({ name }) => name === component?.host) ?? reachable[0];
 }
 
-/** Returns what the catalog knows about a deployed component. */
 export function entryOf(app: QuarterdeckApp, { known, entry, id }: ComponentView): CatalogEntry | undefined {
   return known ? app.catalog.get(entry ?? id) : undefined;
 }

@@ -1,19 +1,10 @@
-import { fullImageId } from './container-facts.ts';
+import { fullImageId, type ListedContainer } from './container-facts.ts';
 import type { DiskUsage, ImageFacts } from './engine.ts';
 import { imageFacts, type ListedImage } from './images.ts';
+import type { ListedVolumes } from './networks.ts';
 
-interface RawContainer {
-  Id: string;
-  Names?: string[] | null;
-  State?: string;
-  SizeRw?: number;
-}
-
-interface RawVolume {
-  Name: string;
-  Labels?: Record<string, string> | null;
-  UsageData?: { Size?: number; RefCount?: number } | null;
-}
+type RawContainer = Pick<ListedContainer, 'Id' | 'Names' | 'State'> & { SizeRw?: number };
+type RawVolume = NonNullable<ListedVolumes['Volumes']>[number] & { UsageData?: { Size?: number; RefCount?: number } | null };
 
 interface RawBuildCache {
   ID: string;

@@ -308,11 +308,10 @@ class DockerodeEngine implements Engine {
     const [raw, images, volumes] = await Promise.all([
       this.#link.get<LibpodDiskUsage>('/libpod/system/df', { signal, libpodVersion, limitMs: diskUsageLimitMs }),
       this.images(signal),
-      this.#link.get<{ Volumes?: { Name: string; Labels?: Record<string, string> | null }[] | null }>('/volumes', { signal }),
+      this.volumes(signal),
     ]);
-    return this.#understood('its disk usage', () =>
-      podmanDiskUsage(raw, images, new Map(volumes.Volumes?.map(({ Name, Labels }) => [Name, Labels ?? {}]))),
-    );
+    const volumeLabels = new Map(volumes.map(({ name, labels }) => [name, labels]));
+    return this.#understood('its disk usage', () => podmanDiskUsage(raw, images, volumeLabels));
   }
 
   async execReading(id: string, argv: readonly string[], options: ExecOptions & { signal: AbortSignal }) {

@@ -136,7 +136,8 @@ function serviceOf(
   const halted = state.state === 'stopped' || state.state === 'paused' ? context.haltedFor?.(container.id) : undefined;
   const haltedDetail = `${state.state} for a ${halted?.flow} by ${halted?.by}; it runs again afterwards (if the ${halted?.flow} was interrupted: quarterdeck recover)`;
   const explained = halted ? { ...state, severity: 'warning' as const, detail: haltedDetail } : state;
-  const shown = engineReachable ? explained : away(state.state, state.detail);
+  const lastSeen = { ...unknown, detail: `the engine is unreachable; last seen ${state.state}, ${state.detail}` };
+  const shown = engineReachable ? explained : lastSeen;
   const verdictMs = shown.state === 'starting' ? verdictOf(detail) : undefined;
   const isUnexplained = !halted && engineReachable;
   const upFor = detail ? undefined : uptimeInStatus(container.statusText);
@@ -244,10 +245,6 @@ function withoutNetwork(view: ComponentView, service: string, { why, stale }: Cu
 }
 
 const unknown = { state: 'unknown', severity: severities.unknown } as const;
-
-function away(state: ServiceStateId, detail: string) {
-  return { ...unknown, detail: `the engine is unreachable; last seen ${state}, ${detail}` };
-}
 
 /** `main`: this is the main service's own state, which a probe may override. */
 type Summary = Pick<ComponentView, 'state' | 'serviceState' | 'detail'> & { main: boolean };

@@ -254,11 +254,8 @@ export function openFleet(options: FleetOptions): OpenFleet {
       part.components.push(watch.clockAheadMs === 0 ? built.view : byOurClock(built.view, watch.clockAheadMs));
       runtimes.set(built.view.key, { watch, group });
       const hasAge = missing.length > 0 || group.members.some(({ container }) => container.state !== 'running');
-      part.reconsiderMs = Math.min(
-        part.reconsiderMs,
-        built.reconsiderMs - watch.clockAheadMs,
-        hasAge ? agesDueMs : Number.POSITIVE_INFINITY,
-      );
+      part.reconsiderMs = Math.min(part.reconsiderMs, built.reconsiderMs - watch.clockAheadMs);
+      if (hasAge) part.reconsiderMs = Math.min(part.reconsiderMs, agesDueMs);
       if (group.entry) {
         part.entries.set(key, group.entry);
         const target = reachable ? probeTarget({ key, id: built.view.id }, group, watch) : undefined;

@@ -190,10 +190,7 @@ function viewsOnOwnAddresses(
   }));
 }
 
-function ownedBy(
-  component: ComponentView,
-  service: ServiceView,
-): Pick<PortView, 'host' | 'owner' | 'component' | 'service' | 'conflictWith'> {
+function ownedBy(component: ComponentView, service: ServiceView) {
   return { host: component.host, owner: component.id, component: component.key, service: service.name, conflictWith: [] };
 }
 

@@ -196,12 +196,8 @@ export class RingReading implements LogReading {
           const message = `The maximum of ${maxReadingLines} lines is already shown.`;
           throw new Fault('refused.tooMany', message, 'Narrow the filter.');
         }
-        const { read, added, isDone } = await this.#lines.page(
-          direction,
-          this.passes && direction === 'forth' ? Math.max(size, count) : count - found,
-          signal,
-          onProgress,
-        );
+        const wanted = this.passes && direction === 'forth' ? Math.max(size, count) : count - found;
+        const { read, added, isDone } = await this.#lines.page(direction, wanted, signal, onProgress);
         found += added;
         if (direction === 'forth') onProgress(read.length, read.at(-1)?.timeMs);
         else if (!this.passes) onProgress(read.length, read[0]?.timeMs);

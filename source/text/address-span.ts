@@ -26,7 +26,7 @@ export function spanOf(text: string): AddressSpan | undefined {
   const width = bytes.length * 8;
   const fixed = prefix === undefined ? width : Number(prefix);
   if (fixed > width) return undefined;
-  const mapped = width === 128 && fixed >= 96 && isMapped(bytes);
+  const mapped = width === 128 && fixed >= 96 && new ipaddr.IPv6(bytes).isIPv4MappedAddress();
   const own = mapped ? bytes.slice(12) : bytes;
   return spanFrom(own.length === 4 ? 4 : 6, numberOf(own), mapped ? fixed - 96 : fixed);
 }
@@ -64,17 +64,9 @@ export function isPrivate(span: AddressSpan): boolean {
   return privateSpans.some((wide) => isWithin(span, wide));
 }
 
-const privateSpans = [
-  '10.0.0.0/8',
-  '100.64.0.0/10',
-  '127.0.0.0/8',
-  '169.254.0.0/16',
-  '172.16.0.0/12',
-  '192.168.0.0/16',
-  '::1',
-  'fc00::/7',
-  'fe80::/10',
-].flatMap((text) => spanOf(text) ?? []);
+const privateSpans = '10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.168.0.0/16 ::1 fc00::/7 fe80::/10'
+  .split(' ')
+  .flatMap((text) => spanOf(text) ?? []);
 
 const v4 = /(?<![\d.:])(?:\d{1,3}\.){3}\d{1,3}(?:\/\d{1,2})?(?![\d.])/g;
 const v6 = /(?<![0-9A-Fa-f:.])(?:[0-9A-Fa-f]{0,4}:){2,8}(?:(?:\d{1,3}\.){3}\d{1,3}|[0-9A-Fa-f]{0,4})(?:\/\d{1,3})?(?![0-9A-Fa-f:])/g;
@@ -94,10 +86,6 @@ export function addressesIn(line: string): AddressSpan[] {
 function bytesOf(host: string): number[] | undefined {
   if (ipaddr.IPv4.isValidFourPartDecimal(host)) return host.split('.').map(Number);
   return host.includes(':') && !host.includes('%') && ipaddr.IPv6.isValid(host) ? ipaddr.IPv6.parse(host).toByteArray() : undefined;
-}
-
-function isMapped(bytes: readonly number[]): boolean {
-  return bytes.slice(0, 10).every((byte) => byte === 0) && bytes[10] === 255 && bytes[11] === 255;
 }
 
 function numberOf(bytes: readonly number[]): bigint {

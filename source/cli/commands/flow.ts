@@ -73,8 +73,10 @@ export async function runFlowVerb(
         : await run();
     outcomes.push(outcome);
     if (outcome.lasts) return keep(context, flow, outcome, outcome.lasts);
+    // Only a program's output may reach the pipe: `exec db -- pg_dump > dump.sql`.
+    const isOfProgram = (flow.id === 'exec' || flow.id === 'compose') && outcome.exitCode !== undefined;
     if (sink instanceof TextSink && sink.valueAlone) output.note(outcome.message);
-    else if (!options.json && !passesOutputOn(flow, outcome))
+    else if (!options.json && !isOfProgram)
       output.line(output.short(several ? `${cleanLine(input.engineName)}: ${outcome.message}` : outcome.message));
     const code = sink instanceof TextSink ? sink.takeCode() : undefined;
     if (code) codes.push({ ...code, engineName: input.engineName });
@@ -155,11 +157,6 @@ async function readOnlyRefusal({ options, paths, env }: VerbContext, flow: Flow,
 function onAll(flow: Flow, { engines }: FleetSnapshot): Fault {
   const remedy = `Run the command once for each host: ${engines.map(({ name }) => `--host ${cleanLine(name)}`).join(', ')}.`;
   return new Fault('usage.host', `--host all is valid only for read-only commands, but "${flow.verb}" ${effectOf(flow)}.`, remedy);
-}
-
-/** Returns whether only a program's output may reach the pipe: `exec db -- pg_dump > dump.sql`. */
-function passesOutputOn(flow: Flow, outcome: FlowOutcome): boolean {
-  return (flow.id === 'exec' || flow.id === 'compose') && outcome.exitCode !== undefined;
 }
 
 function dataOn(host: string | undefined, data: unknown): unknown {

@@ -6,13 +6,11 @@ import { whileWaiting } from '../slow-waits.ts';
 import { statusJson } from '../status-json.ts';
 import { componentLines, statusLines } from '../status-text.ts';
 
+const waiting = () => 'Waiting for the engine';
+
 /** Waits until the engines have answered, or are known not to. */
 export function settleFleet({ output, signal }: VerbContext, fleet: Fleet, complete = false): Promise<FleetSnapshot> {
-  return whileWaiting(
-    output,
-    () => 'Waiting for the engine',
-    () => fleet.settle(signal, complete ? 'complete' : 'settled'),
-  );
+  return whileWaiting(output, waiting, () => fleet.settle(signal, complete ? 'complete' : 'settled'));
 }
 
 export async function runStatusVerb({ output, options, signal, app }: VerbContext, name?: string): Promise<number> {
@@ -20,10 +18,8 @@ export async function runStatusVerb({ output, options, signal, app }: VerbContex
   const { fleet } = opened;
   // The table shows less than an inspect of every container tells, which takes many times as long as its list.
   const stage = options.json || name !== undefined ? 'complete' : 'states';
-  const [snapshot, unfinished] = await whileWaiting(
-    output,
-    () => 'Waiting for the engine',
-    () => Promise.all([fleet.settle(signal, stage), opened.unfinished(signal)]),
+  const [snapshot, unfinished] = await whileWaiting(output, waiting, () =>
+    Promise.all([fleet.settle(signal, stage), opened.unfinished(signal)]),
   );
   if (name !== undefined) {
     throwIfNothingAnswers(snapshot);

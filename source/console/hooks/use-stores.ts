@@ -32,6 +32,12 @@ export function useReported(subscribe: ((listener: () => void) => () => void) | 
   useSyncExternalStore(paced, () => reported.current);
 }
 
+/** Looks at something for as long as the screen is shown. `look` returns what ends it. */
+export function useWatched({ subscribe, look }: { subscribe: (listener: () => void) => () => void; look: () => () => void }): void {
+  useReported(subscribe, 'fact');
+  useEffect(look, [look]);
+}
+
 export function useFleet(): FleetSnapshot {
   const { app, frames } = useParts();
   const { fleet } = app;

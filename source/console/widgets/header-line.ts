@@ -47,17 +47,15 @@ function countsBySeverity(components: readonly ComponentView[]): Counted[] {
 
 function hostText(engineView: EngineView, theme: Theme, nowMs: number, short: boolean): string {
   const connection = connectionText(engineView, nowMs, { retry: !short });
-  return [
+  const parts = [
     theme.paint('strong', cleanLine(engineView.name)),
     connection.severity === 'ok' ? connection.text : theme.paint(connection.severity, connection.text),
     short || engineView.link.state !== 'connected' ? '' : engineText(engineView),
     theme.paint('warning', clockText(engineView)),
-  ]
-    .filter(Boolean)
-    .join(` ${theme.glyphs.dot} `);
+  ];
+  return parts.filter(Boolean).join(` ${theme.glyphs.dot} `);
 }
 
-/** What the rows above the panes are drawn from. */
 export interface HeaderView {
   snapshot: FleetSnapshot;
   columns: number;
@@ -148,7 +146,6 @@ export function bannerLines(theme: Theme, { snapshot, columns, nowMs }: HeaderVi
   });
 }
 
-/** Returns the row of tabs, for panes that are shown one at a time. */
 export function tabsRow({ theme, keymap, screens }: ConsoleParts, focus: PaneId, columns: number, zoomed: boolean): string {
   const tabs = paneIds.map((pane, index) => {
     const title = `${index + 1} ${screens.of(pane).screen.heading}`;

@@ -51,12 +51,8 @@ export const catalog: ListScreen<'catalog', (typeof keys)[number]['id'], Catalog
     const rows = () => catalogRows(entries, store.get().filters.catalog);
     const change = (by: Partial<CatalogState>) => store.update((state) => ({ catalog: { ...state.catalog, ...by } }));
     // No position is kept: without the selected entry the first one is selected, the best match of a filter.
-    const list = createList(
-      rows,
-      ({ id }) => id,
-      look,
-      ({ selected }) => change({ selected }),
-    );
+    const select = ({ selected }: { selected: string }) => change({ selected });
+    const list = createList(rows, ({ id }) => id, look, select);
 
     function drawEntries(view: View): Drawn {
       const { theme, state, snapshot } = view;

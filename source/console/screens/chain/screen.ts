@@ -1,11 +1,10 @@
-import { useEffect } from 'react';
 import type { QuarterdeckApp } from '../../../app/app.ts';
 import { createListeners } from '../../../faults/listeners.ts';
 import type { ChainFinding, ChainMember, ChainStageView, MediaChain } from '../../../fleet/media-chain.ts';
 import type { FleetSnapshot, Severity } from '../../../fleet/model.ts';
 import { cleanLine } from '../../../text/clean.ts';
 import { pad, textWidth } from '../../../text/width.ts';
-import { useReported } from '../../hooks/use-stores.ts';
+import { useWatched } from '../../hooks/use-stores.ts';
 import { toggled } from '../../panes.ts';
 import { type Screen, scrolledText, scrolledTo } from '../../screen.ts';
 import { cutStyled, paragraph } from '../../styled-text.ts';
@@ -15,24 +14,13 @@ import type { RowSpace } from '../../widgets/table-rows.ts';
 /** Shows how a release reaches the library, stage by stage (R55). */
 export const chain: Screen<'chain', 'chain', { top: number }> = {
   id: 'chain',
-  keys: [
-    {
-      id: 'chain',
-      keys: ['X'],
-      context: 'everywhere',
-      title: 'Show the media automation chain from request to library',
-      find: true,
-    },
-  ],
+  keys: [{ id: 'chain', keys: ['X'], context: 'everywhere', title: 'Show the media automation chain from request to library', find: true }],
   state: { top: 0 },
   kind: 'body',
   open({ app, store }) {
     const watch = watchChain(app);
     return {
-      useChanges() {
-        useReported(watch.subscribe, 'fact');
-        useEffect(() => watch.look(), []);
-      },
+      useChanges: () => useWatched(watch),
       draw({ theme, state, width, height }) {
         const lines = chainLines(watch.view(), { theme, width: width - 2 });
         return { title: chainTitle(watch.view()), ...scrolledText(theme, lines, state.chain.top, Math.max(1, height - 2)) };

@@ -61,11 +61,8 @@ function itemRow({ state, title, summary, reason }: ChecklistItem, theme: Theme,
   const severity = itemSeverities[state];
   const reported = cleanLine(state === 'skipped' ? (reason ?? summary) : summary);
   const name = padStyled(state === 'todo' ? theme.paint('faint', cleanLine(title)) : cleanLine(title), titleWidth, theme.glyphs.ellipsis);
-  return cutStyled(
-    `${theme.paint(severity, `${theme.glyphs.severity[severity]} ${state.padEnd(8)}`)} ${name}  ${theme.paint('faint', reported)}`,
-    width,
-    theme.glyphs.ellipsis,
-  );
+  const sign = theme.paint(severity, `${theme.glyphs.severity[severity]} ${state.padEnd(8)}`);
+  return cutStyled(`${sign} ${name}  ${theme.paint('faint', reported)}`, width, theme.glyphs.ellipsis);
 }
 
 function listRows(items: readonly ChecklistItem[], theme: Theme, width: number): { text: string; item?: number }[] {
@@ -134,12 +131,10 @@ function checklistCounts(items: readonly ChecklistItem[], theme: Theme): string 
   return (['blocked', 'warning', 'ok', 'skipped', 'todo'] as const)
     .map((state) => ({ state, count: items.filter((item) => item.state === state).length }))
     .filter(({ count }) => count > 0)
-    .map(({ state, count }) =>
-      theme.paint(
-        itemSeverities[state],
-        `${count} ${state === 'warning' && count !== 1 ? 'warnings' : state === 'todo' ? 'to do' : state}`,
-      ),
-    )
+    .map(({ state, count }) => {
+      const word = state === 'warning' && count !== 1 ? 'warnings' : state === 'todo' ? 'to do' : state;
+      return theme.paint(itemSeverities[state], `${count} ${word}`);
+    })
     .join('  ');
 }
 

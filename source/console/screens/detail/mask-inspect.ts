@@ -108,14 +108,10 @@ function maskPart(value: unknown, options: MaskOptions & { secrets: readonly str
     return options.everyVariable ? words.map((word, at) => (at < shown || typeof word !== 'string' ? word : mask)) : maskArguments(words);
   }
   if (typeof value === 'object' && value !== null) {
-    return Object.fromEntries(
-      Object.entries(value).map(([name, inner]) => [
-        name,
-        typeof inner === 'string' && inner !== '' && (options.secretFields.has(name) || (key !== '' && isSecretName(name)))
-          ? mask
-          : maskPart(inner, options, name),
-      ]),
-    );
+    const isSecret = (name: string) => options.secretFields.has(name) || (key !== '' && isSecretName(name));
+    const masked = ([name, inner]: [string, unknown]) =>
+      typeof inner === 'string' && inner !== '' && isSecret(name) ? mask : maskPart(inner, options, name);
+    return Object.fromEntries(Object.entries(value).map((entry) => [entry[0], masked(entry)]));
   }
   if (typeof value !== 'string') return value;
   if (options.everyVariable && key === 'Output') return mask;

@@ -87,18 +87,13 @@ function loadLines({ theme, width }: OverviewOptions, stats: StatsHistory): stri
   const memory = stats.memoryBytes.at(-1) ?? 0;
   const limit = stats.memoryLimitBytes;
   const bars = Math.max(8, Math.min(60, width - labelColumns - 26));
-  const line = (label: string, values: readonly number[], most: number, text: string, role: Role) =>
-    ` ${theme.paint('faint', pad(label, labelColumns))} ${theme.paint(role, sparkline(values, bars, most, glyphs.sparks))}  ${text}`;
+  const line = (label: string, values: readonly number[], most: number, text: string) =>
+    ` ${theme.paint('faint', pad(label, labelColumns))} ${theme.paint('accent', sparkline(values, bars, most, glyphs.sparks))}  ${text}`;
   const peak = Math.max(...stats.cpuPercent, 5);
+  const most = limit > 0 ? limit : Math.max(...stats.memoryBytes, 1) * 1.25;
   return [
-    line('cpu', stats.cpuPercent, peak, cpu === undefined ? '' : `${cpu.toFixed(1)} %`, 'accent'),
-    line(
-      'memory',
-      stats.memoryBytes,
-      limit > 0 ? limit : Math.max(...stats.memoryBytes, 1) * 1.25,
-      `${bytesText(memory)}${limit > 0 ? ` of ${bytesText(limit)}` : ''}`,
-      'accent',
-    ),
+    line('cpu', stats.cpuPercent, peak, cpu === undefined ? '' : `${cpu.toFixed(1)} %`),
+    line('memory', stats.memoryBytes, most, `${bytesText(memory)}${limit > 0 ? ` of ${bytesText(limit)}` : ''}`),
   ];
 }
 

@@ -23,10 +23,8 @@ export interface FormDialog {
 export function openForm(form: Form): FormDialog {
   const values = initialValues(form);
   const problems = formProblems(form, values);
-  const at = Math.max(
-    0,
-    form.fields.findIndex(({ id }) => problems[id] !== undefined),
-  );
+  const invalid = form.fields.findIndex(({ id }) => problems[id] !== undefined);
+  const at = Math.max(0, invalid);
   return {
     kind: 'form',
     form,

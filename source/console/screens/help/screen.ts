@@ -40,10 +40,8 @@ function helpLines(theme: Theme, keymap: Keymap, width: number): string[] {
   const left: string[] = [];
   const right: string[] = [];
   for (const block of all) (left.length + block.length / 2 <= total / 2 ? left : right).push(...block);
-  return Array.from(
-    { length: Math.max(left.length, right.length) },
-    (_, row) => ` ${padStyled(left[row] ?? '', columnWidth)} ${right[row] ?? ''}`,
-  );
+  const lineOf = (_: unknown, row: number) => ` ${padStyled(left[row] ?? '', columnWidth)} ${right[row] ?? ''}`;
+  return Array.from({ length: Math.max(left.length, right.length) }, lineOf);
 }
 
 export const help: Screen<'help', never, { top: number }> = {

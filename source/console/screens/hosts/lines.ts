@@ -48,15 +48,14 @@ function engineLine(engineView: EngineView, columns: number, engineColumns: numb
   const { text, severity } = connectionText(engineView, nowMs);
   const state = text || (engineView.hostKind === 'local' ? 'this machine' : 'connected');
   const skew = clockText(engineView);
-  return [
+  const parts = [
     `${theme.paint(severity, theme.glyphs.severity[severity])} ${pad(cleanLine(engineView.name), columns, 'left', theme.glyphs.ellipsis)}`,
     theme.paint(severity, pad(state, 27)),
     pad(knownEngine(engineView), engineColumns, 'left', theme.glyphs.ellipsis),
     upText(engineView, components),
     skew === '' ? '' : theme.paint('warning', skew),
-  ]
-    .filter(Boolean)
-    .join('  ');
+  ];
+  return parts.filter(Boolean).join('  ');
 }
 
 function tunnelLine(tunnel: Tunnel, { theme }: HostsContext): string {

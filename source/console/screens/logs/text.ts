@@ -48,7 +48,7 @@ const withoutTime = rememberedFor((entry: LogEntry): LineText => {
   };
 });
 
-/** For logs with a time before every line. A line subject timestamp matches the filter keeps it. */
+/** For logs with a time before every line. A line whose timestamp matches the filter keeps it. */
 export function untimedText(entry: LogEntry, filter: LogFilter | undefined): LineText {
   const line = withoutTime(entry);
   if (!line.timed || !filter) return line;

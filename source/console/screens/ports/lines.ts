@@ -17,12 +17,8 @@ function addressText(port: Pick<PortView, 'address' | 'port' | 'protocol'>): str
 
 function remark(port: PortView): { role: Role; text: string } {
   if (port.conflictWith.length > 0) return { role: 'error', text: `conflict with ${port.conflictWith.map(cleanLine).join(', ')}` };
-  const role = [
-    port.containerPort !== undefined && port.containerPort !== port.port ? `to ${port.containerPort}` : '',
-    cleanLine(port.role ?? ''),
-  ]
-    .filter(Boolean)
-    .join(' ');
+  const target = port.containerPort !== undefined && port.containerPort !== port.port ? `to ${port.containerPort}` : '';
+  const role = [target, cleanLine(port.role ?? '')].filter(Boolean).join(' ');
   if (!port.open) return { role: 'off', text: `not listening now${role ? `, ${role}` : ''}` };
   return { role: 'faint', text: role || cleanLine(port.note ?? '') };
 }
@@ -51,16 +47,13 @@ export function portLine(port: PortView, { theme, width, addressColumns, state, 
   const wide = ownerColumns < room;
   const word = !wide && conflict ? 'conflict' : !wide && !port.open ? 'closed' : port.exposure;
   const wordRole = word === 'conflict' ? 'error' : word === 'closed' ? 'off' : exposureRoles[port.exposure];
-  const line = padStyled(
-    [
-      `${marked ? theme.paint('accent', glyphs.pointer) : ' '}${theme.paint(severity, glyphs.severity[severity])} ${pad(addressText(port), addressColumns, 'left', glyphs.ellipsis)}`,
-      theme.paint(wordRole, pad(word, 8)),
-      pad(cleanLine(several ? `${port.host}/${port.owner}` : port.owner), ownerColumns, 'left', glyphs.ellipsis),
-      ...(wide ? [theme.paint(marked && role === 'faint' ? 'strong' : role, cut(text, room - ownerColumns - 1, glyphs.ellipsis))] : []),
-    ].join(' '),
-    width,
-    glyphs.ellipsis,
-  );
+  const parts = [
+    `${marked ? theme.paint('accent', glyphs.pointer) : ' '}${theme.paint(severity, glyphs.severity[severity])} ${pad(addressText(port), addressColumns, 'left', glyphs.ellipsis)}`,
+    theme.paint(wordRole, pad(word, 8)),
+    pad(cleanLine(several ? `${port.host}/${port.owner}` : port.owner), ownerColumns, 'left', glyphs.ellipsis),
+    ...(wide ? [theme.paint(marked && role === 'faint' ? 'strong' : role, cut(text, room - ownerColumns - 1, glyphs.ellipsis))] : []),
+  ];
+  const line = padStyled(parts.join(' '), width, glyphs.ellipsis);
   return marked ? theme.paint(state, line) : line;
 }
 
@@ -81,6 +74,7 @@ export function isPortCut(port: PortView, options: Omit<PortLineOptions, 'state'
 
 export function componentPortsLines({ theme, width, snapshot }: View, component: ComponentView, filter: string): string[] {
   const ports = matchingPorts(snapshot.ports, filter).filter((port) => port.component === component.key);
+  const heading = (text: string) => ` ${theme.paint('heading', text)}`;
   const note = (text: string) => paragraph(theme, 'faint', text, width - 6, `   ${theme.glyphs.dot} `);
   const addressColumns = addressColumnsOf(ports);
   const lines = ports.flatMap((port) => [
@@ -95,13 +89,10 @@ export function componentPortsLines({ theme, width, snapshot }: View, component:
       .map((port) => `${cleanLine(service.name)} ${port.containerPort}/${port.protocol}`),
   );
   if (inside.length > 0) {
-    lines.push(
-      '',
-      ` ${theme.paint('heading', 'Only on container networks')}`,
-      ...paragraph(theme, undefined, [...new Set(inside)].join(', '), width - 4, '   '),
-    );
+    const names = [...new Set(inside)].join(', ');
+    lines.push('', heading('Only on container networks'), ...paragraph(theme, undefined, names, width - 4, '   '));
   }
   const engineView = snapshot.engines.find((candidate) => candidate.name === component.host);
-  if (engineView && engineView.notes.length > 0) lines.push('', ` ${theme.paint('heading', 'Notes')}`, ...engineView.notes.flatMap(note));
+  if (engineView && engineView.notes.length > 0) lines.push('', heading('Notes'), ...engineView.notes.flatMap(note));
   return lines;
 }

@@ -151,13 +151,12 @@ function reviewCounts({ review }: ReviewDialog, theme: Theme): string {
   const warning = review.findings.filter(({ level }) => level === 'warning').length;
   const blocking = review.findings.length - warning;
   const lines = review.sections.flatMap((section) => section.lines);
-  return [
+  const parts = [
     blocking > 0 ? theme.paint('error', `${blocking} blocking`) : '',
     warning > 0 ? theme.paint('warning', countText(warning, 'warning')) : '',
     lines.some(({ mark }) => mark === 'added' || mark === 'removed') ? figures(lines, theme) : '',
-  ]
-    .filter(Boolean)
-    .join('  ');
+  ];
+  return parts.filter(Boolean).join('  ');
 }
 
 function reviewSentences(dialog: ReviewDialog, theme: Theme, width: number): { lines: string[]; measured: ReviewRows } {

@@ -99,13 +99,10 @@ export function codeScreen(run: RunView, keymap: Keymap, { theme, width: columns
     theme.paint('faint', `masked again in ${secondsLeftOf(run, nowMs)} s`),
   ];
   const foot = cutStyled(` ${keys.join('   ')}`, columns, theme.glyphs.ellipsis);
-  const body =
-    size.columns <= columns && size.rows < rows
-      ? codeBlocks(code, theme, run.codeSwapped)
-      : wrap(
-          `The QR code needs ${size.columns} x ${size.rows + 1} characters, but this terminal has ${columns} x ${rows}. Make the terminal larger, or press ${keymap.keyOf('save-code')} to save the code to a file.`,
-          Math.min(columns - 4, 70),
-        );
+  const fits = size.columns <= columns && size.rows < rows;
+  const advice = `Make the terminal larger, or press ${keymap.keyOf('save-code')} to save the code to a file.`;
+  const tooSmall = `The QR code needs ${size.columns} x ${size.rows + 1} characters, but this terminal has ${columns} x ${rows}. ${advice}`;
+  const body = fits ? codeBlocks(code, theme, run.codeSwapped) : wrap(tooSmall, Math.min(columns - 4, 70));
   const across = Math.max(...body.map(styledWidth));
   const indent = ' '.repeat(Math.max(0, (columns - across) >> 1));
   const above = filled([], (rows - 1 - body.length) >> 1);

@@ -75,12 +75,8 @@ export function runningLines(
   const tailLeast = reported.length === 0 ? 0 : Math.min(reported.length, 3) + 1;
   const stepsRoom = Math.max(2, height - Math.min(bars.length, Math.max(1, height - 4)) - tailLeast);
   const firstOpen = items.findIndex(({ state }) => state === 'running' || state === 'todo');
-  const steps = fitting(
-    items.map((item) => stepLine(item, theme, room, spinner)),
-    firstOpen < 0 ? items.length : firstOpen,
-    stepsRoom,
-    theme,
-  );
+  const all = items.map((item) => stepLine(item, theme, room, spinner));
+  const steps = fitting(all, firstOpen < 0 ? items.length : firstOpen, stepsRoom, theme);
   // The progress is below the step that it belongs to.
   const running = items.findLast(({ state }) => state === 'running');
   const line = running === undefined ? -1 : steps.indexOf(stepLine(running, theme, room, spinner));

@@ -1,11 +1,10 @@
-import { useEffect } from 'react';
 import { type ScannerState, scannerStates } from '../../../fleet/scanner-state.ts';
 import type { FlowInput } from '../../../flows/flow.ts';
 import type { Triaged } from '../../../products/vulnerabilities/client/triage.ts';
 import { cleanLine } from '../../../text/clean.ts';
 import { numberText } from '../../../text/quantities.ts';
 import { cut } from '../../../text/width.ts';
-import { useReported } from '../../hooks/use-stores.ts';
+import { useWatched } from '../../hooks/use-stores.ts';
 import { flowOf } from '../../offers.ts';
 import { toggled } from '../../panes.ts';
 import { rememberedFor } from '../../remembered.ts';
@@ -49,10 +48,7 @@ export const triage: ListScreen<'triage', (typeof keys)[number]['id'], TriageSta
     const about = onChosen(list, commands);
 
     return {
-      useChanges() {
-        useReported(watch.subscribe, 'fact');
-        useEffect(() => watch.look(), []);
-      },
+      useChanges: () => useWatched(watch),
       draw(view) {
         const { snapshot, height } = view;
         const { shows } = look();
