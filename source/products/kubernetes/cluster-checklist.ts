@@ -5,7 +5,7 @@ import type { ClusterApi } from './client/api-client.ts';
 import type { CheckResult } from './client/check-result.ts';
 import type { ClusterFacts, ClusterNode } from './client/cluster-facts.ts';
 import { drainPace } from './client/drain.ts';
-import type { Release } from './client/release.ts';
+import { compareReleases, type Release } from './client/release.ts';
 import type { NodeExecs } from './node-exec.ts';
 
 /** `lookMs` is the interval between two checks of a node that restarts, `backMs` its time limit. Tests use shorter ones. */
@@ -80,13 +80,11 @@ export const lowestMinor = ({ nodes }: ClusterFacts, target: Release): number =>
 
 export const minorsBetween = (facts: ClusterFacts, target: Release): number[] => minorsAfter(lowestMinor(facts, target), target);
 
-function isNewerBuild(now: Release, target: Release): boolean {
-  return target.vendor !== '' && now.vendor !== '' && now.vendor < target.vendor;
+/** A build is compared only if both releases name one. */
+export function isAt(release: Release, target: Release): boolean {
+  const vendor = target.vendor === '' ? release.vendor : target.vendor;
+  return compareReleases({ ...release, vendor: release.vendor || vendor }, { ...target, vendor }) >= 0;
 }
-
-export const isAt = (release: Release, target: Release): boolean =>
-  release.minor > target.minor ||
-  (release.minor === target.minor && (release.patch > target.patch || (release.patch === target.patch && !isNewerBuild(release, target))));
 
 /** Reports whether all API servers that could be read have the target release. */
 export const isPlaneAt = ({ apiServers }: Pick<ClusterFacts, 'apiServers'>, target: Release): boolean =>

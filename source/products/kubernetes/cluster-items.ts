@@ -3,29 +3,12 @@ import type { ExecOptions, Host } from '../../hosts/host.ts';
 import { once } from '../../stack/preflight/host-facts.ts';
 import { countText } from '../../text/quantities.ts';
 import { namesText } from '../../text/words.ts';
-import {
-  checkApiServices,
-  checkBackups,
-  checkDeprecated,
-  checkRights,
-  checkStoredVersions,
-  checkUpgradePlans,
-  checkWebhooks,
-} from './client/api-checks.ts';
+import * as apiChecks from './client/api-checks.ts';
 import { blocked, type CheckResult, looked, ok, skipped, warning } from './client/check-result.ts';
 import { blindSpots, checkerCommand, checkers, judgeChecker, limitedToVisible } from './client/checkers.ts';
 import type { Distribution } from './client/distribution.ts';
 import { budgetAdvice, dryRunDrain, lossesOf, planDrain } from './client/drain.ts';
-import {
-  checkCertificates,
-  checkHealth,
-  checkKubectl,
-  checkNodes,
-  checkPods,
-  checkSkew,
-  checkSupport,
-  checkTalos,
-} from './client/node-checks.ts';
+import * as nodeChecks from './client/node-checks.ts';
 import type { NodeOutcome } from './client/node-exec.ts';
 import { type ClusterChecklist, isCordonedByUs, isDrained, minorsBetween, roundsOf, sections, showCheck } from './cluster-checklist.ts';
 import { observeSnapshot, snapshotTitle } from './cluster-snapshot.ts';
@@ -51,32 +34,31 @@ async function itemsOf(checklist: ClusterChecklist): Promise<readonly Item[]> {
   const onlyIf = (applies: boolean, ...item: Item): Item[] => (applies ? [item] : []);
   const certificates: Look = () => {
     if (distribution.kind !== 'kubeadm') return skipped(ownCertificates(distribution));
-    if (nodeExec) return checkCertificates(nodeExec, signal);
+    if (nodeExec) return nodeChecks.checkCertificates(nodeExec, signal);
     const advice = 'Run on a control-plane node: kubeadm certs check-expiration';
     return warning(`Not checked: ${first ? `${first.name}: ${nodeExecs.why(first)}` : 'no control-plane node is visible'}`, advice);
   };
-  const readPods: Look = () =>
-    checkPods(api, signal, (count) => session.progress({ id: 'pods', label: `${countText(count, 'pod')} read` }));
+  const podsRead = (count: number) => session.progress({ id: 'pods', label: `${countText(count, 'pod')} read` });
   return [
-    ['skew', where, 'Version skew', () => checkSkew(facts)],
+    ['skew', where, 'Version skew', () => nodeChecks.checkSkew(facts)],
     ['kubectl', where, 'kubectl on this host', () => lookAtKubectl(checklist)],
-    ['support', where, 'Support', () => checkSupport(facts, Date.now())],
-    ...onlyIf(distribution.kind === 'talos', 'talos', where, 'Talos', () => checkTalos(facts, target.minor)),
-    ...onlyIf(distribution.isOneProgram, 'plans', where, 'Automatic upgrades', () => checkUpgradePlans(api, signal)),
+    ['support', where, 'Support', () => nodeChecks.checkSupport(facts, Date.now())],
+    ...onlyIf(distribution.kind === 'talos', 'talos', where, 'Talos', () => nodeChecks.checkTalos(facts, target.minor)),
+    ...onlyIf(distribution.isOneProgram, 'plans', where, 'Automatic upgrades', () => apiChecks.checkUpgradePlans(api, signal)),
     ...onlyIf(unknown.length > 0, 'via', where, 'Intermediate versions', () => withoutRelease(unknown)),
-    ['rights', where, 'Permissions', () => checkRights(api, signal)],
-    ['health', health, 'API server and etcd', () => checkHealth(api, signal)],
-    ['nodes', health, 'Nodes', () => checkNodes(facts, ours)],
-    ['pods', health, 'Pods', readPods],
+    ['rights', where, 'Permissions', () => apiChecks.checkRights(api, signal)],
+    ['health', health, 'API server and etcd', () => nodeChecks.checkHealth(api, signal)],
+    ['nodes', health, 'Nodes', () => nodeChecks.checkNodes(facts, ours)],
+    ['pods', health, 'Pods', () => nodeChecks.checkPods(api, signal, podsRead)],
     ['deprecated', sections.api, 'Deprecated APIs in use', () => checkUse(checklist, checked)],
     ['checker', sections.api, 'Deprecated APIs deployed', checked],
-    ['webhooks', sections.api, 'Webhooks', () => checkWebhooks(api, signal)],
-    ['apiservices', sections.api, 'API services', () => checkApiServices(api, signal)],
-    ['stored', sections.api, 'Stored versions', () => checkStoredVersions(api, signal)],
+    ['webhooks', sections.api, 'Webhooks', () => apiChecks.checkWebhooks(api, signal)],
+    ['apiservices', sections.api, 'API services', () => apiChecks.checkApiServices(api, signal)],
+    ['stored', sections.api, 'Stored versions', () => apiChecks.checkStoredVersions(api, signal)],
     ['addons', sections.api, 'Add-ons', () => addons(checklist)],
     ['certificates', safety, 'Certificates', certificates],
     ['snapshot', safety, snapshotTitle(checklist), () => observeSnapshot(checklist)],
-    ['backups', safety, 'Workload backups', () => checkBackups(api, Date.now(), signal)],
+    ['backups', safety, 'Workload backups', () => apiChecks.checkBackups(api, Date.now(), signal)],
     ...facts.nodes
       .filter((node) => isDrained(facts, node) && roundsOf(checklist, node).length > 0)
       .map(({ name }): Item => [`drain ${name}`, sections.drains, `Drain of ${name}`, () => dryRunResult(checklist, name)]),
@@ -110,7 +92,7 @@ const ownCertificates = (distribution: Distribution) =>
 
 /** If the counters may not be read and no program checked the deployed objects, nothing was checked (R73). */
 async function checkUse({ api, target, session }: ClusterChecklist, checked: () => Promise<CheckResult>): Promise<CheckResult> {
-  const used = await looked(() => checkDeprecated(api, target.minor, session.signal));
+  const used = await looked(() => apiChecks.checkDeprecated(api, target.minor, session.signal));
   if (!used.unseen) return used;
   const { unseen, advice } = await checked();
   return unseen ? { ...used, state: 'blocked', advice: `${used.advice} Alternatively: ${advice}` } : used;
@@ -124,7 +106,7 @@ function withoutRelease(minors: readonly number[]): CheckResult {
 async function lookAtKubectl({ flowContext, input, session, facts, target }: ClusterChecklist): Promise<CheckResult> {
   const limits = { signal: session.signal, limitMs: kubectlLimitMs };
   const outcome = await runHere(flowContext.hostOf(input.engineName), ['kubectl', 'version', '--client', '-o', 'json'], limits);
-  return outcome ? checkKubectl(outcome, facts, target) : skipped('kubectl is not installed on this host');
+  return outcome ? nodeChecks.checkKubectl(outcome, facts, target) : skipped('kubectl is not installed on this host');
 }
 
 /** Returns undefined if the host does not have the program. */

@@ -23,11 +23,7 @@ import { actOn, type ClusterChecklist, planeAddress, sections, showCheck } from 
 const freshMs = 3_600_000;
 const snapshotLimitMs = 900_000;
 
-/** The node whose state is saved; its name is empty if the cluster shows no node of its control plane. */
-interface SnapshotSource {
-  name: string;
-  nodeExec: NodeExec | undefined;
-}
+type SnapshotSource = Awaited<ReturnType<typeof sourceOf>>;
 type ReachedSource = SnapshotSource & { nodeExec: NodeExec };
 
 /** How a snapshot is checked and taken, by where the state of the cluster is stored. */
@@ -59,10 +55,7 @@ function actSnapshot<T>(checklist: ClusterChecklist, node: string, commands: Com
 }
 
 /** The record of a snapshot in a file of the node, in the checklist. */
-interface Taken {
-  evidence: readonly string[];
-  data?: Readonly<Record<string, string | number>>;
-}
+type Taken = { evidence: readonly string[]; data?: Readonly<Record<string, string | number>> };
 
 /** Takes a snapshot into a new file of this folder, and records it. */
 async function takeFile(
@@ -103,9 +96,6 @@ async function observeFile(
 const etcdByHand = (node: string) =>
   `Create a snapshot on ${node || 'a control-plane node'}: ETCDCTL_API=3 ${etcdctl(kubeadmEtcd, 'snapshot', 'save', 'FILE').join(' ')}. Check it with "etcdutl snapshot status FILE", then skip this item with the location of the snapshot as the reason.`;
 
-const noTools = (node: string) =>
-  `Install etcdctl on ${node}, and create the snapshot again. If etcd runs on other hosts, create one there, and skip this item with its location as the reason.`;
-
 const contentText = ({ file, keys, sizeBytes }: Snapshot, verifier: string) =>
   `${file} (${countText(keys, 'key')}, ${bytesText(sizeBytes)}), verified with ${verifier}`;
 const evidenceOf = (node: string, { file, hash, revision, keys, sizeBytes }: Snapshot, { version, verifier }: EtcdTools): string[] => [
@@ -127,7 +117,10 @@ function observeEtcd(checklist: ClusterChecklist, { name, nodeExec }: SnapshotSo
 
 async function takeEtcd(checklist: ClusterChecklist, { name, nodeExec }: ReachedSource): Promise<void> {
   const tools = await findEtcdTools(nodeExec, checklist.session.signal);
-  if (!tools) throw new Fault('failed.snapshot', `No etcdctl was found on ${name} or in a running etcd container.`, noTools(name));
+  if (!tools) {
+    const remedy = `Install etcdctl on ${name}, and create the snapshot again. If etcd runs on other hosts, create one there, and skip this item with its location as the reason.`;
+    throw new Fault('failed.snapshot', `No etcdctl was found on ${name} or in a running etcd container.`, remedy);
+  }
   const commandsFor = (file: string) => snapshotCommands(tools, kubeadmEtcd, file);
   await takeFile(checklist, name, tools.folder, commandsFor, async (grant, file) => {
     const snapshot = await createSnapshot(grant, nodeExec, tools, kubeadmEtcd, file);
@@ -274,7 +267,8 @@ export function storageOf({ facts: { distribution } }: ClusterChecklist): keyof 
 export const snapshotTitle = (checklist: ClusterChecklist): string =>
   storageOf(checklist) === 'state' ? 'Copy of the cluster state' : 'etcd snapshot';
 
-async function sourceOf({ facts, nodeExecs }: ClusterChecklist): Promise<SnapshotSource> {
+/** Returns the node whose state is saved; its name is empty if the cluster shows no node of its control plane. */
+async function sourceOf({ facts, nodeExecs }: ClusterChecklist) {
   const planes = facts.nodes.filter(({ controlPlane }) => controlPlane);
   const node = planes.find(({ object }) => holdsEtcd(object)) ?? planes[0];
   return { name: node?.name ?? '', nodeExec: node && (await nodeExecs.to(node)) };

@@ -209,11 +209,9 @@ function steps(checklist: ClusterChecklist): { id: string; title: string; done: 
 /** Returns nodes that this run left cordoned first, then those of the control plane, then the others. */
 function order(checklist: ClusterChecklist): string[] {
   const { facts } = checklist;
-  const left = (name: string) => isCordonedByUs(checklist, name);
-  return [...facts.nodes]
-    .filter((node) => !isServer(facts, node))
-    .sort((one, other) => Number(left(other.name)) - Number(left(one.name)))
-    .map(({ name }) => name);
+  const names = facts.nodes.filter((node) => !isServer(facts, node)).map(({ name }) => name);
+  const left = (name: string) => Number(isCordonedByUs(checklist, name));
+  return names.sort((one, other) => left(other) - left(one));
 }
 
 function goText({ facts, target }: ClusterChecklist): string {

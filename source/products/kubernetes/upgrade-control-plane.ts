@@ -22,6 +22,8 @@ async function planeRelease({ api, session, facts }: ClusterChecklist, node: Clu
   return answeringRelease({ api, session });
 }
 
+const isReached = (release: Release | undefined, target: Release) => release !== undefined && isAt(release, target);
+
 /** The next node waits until this one is healthy: two unavailable members of etcd can cost the quorum. */
 async function settled({ api, session, facts, target }: ClusterChecklist, { name }: ClusterNode): Promise<string | undefined> {
   const node = await readNode(api, name, session.signal);
@@ -44,10 +46,7 @@ export async function upgradeControlPlane(checklist: ClusterChecklist): Promise<
     const id = planeItem(node.name);
     const item = { section: sections.steps, title: `Control plane on ${node.name}` };
     if (list.note(id)?.kind === 'skipped') continue;
-    const at = async () => {
-      const release = await planeRelease(checklist, node);
-      return release !== undefined && isAt(release, target);
-    };
+    const at = async () => isReached(await planeRelease(checklist, node), target);
     if (await at()) {
       await list.set(id, { ...item, state: 'ok', summary: `at ${target.text}` });
       first = false;
@@ -80,10 +79,7 @@ export async function upgradeControlPlane(checklist: ClusterChecklist): Promise<
 async function managedControlPlane(checklist: ClusterChecklist): Promise<void> {
   const { facts, target, list, session } = checklist;
   const item = { section: sections.steps, title: 'Control plane' };
-  const at = async () => {
-    const release = await answeringRelease(checklist);
-    return release !== undefined && isAt(release, target);
-  };
+  const at = async () => isReached(await answeringRelease(checklist), target);
   if (!(await at())) {
     await list.set('control-plane', { ...item, state: 'running', summary: fromTo(facts.apiServer, target) });
     const commands = controlPlaneCommands({ kind: facts.distribution.kind, from: facts.apiServer, to: target, osImage: '' }, true);

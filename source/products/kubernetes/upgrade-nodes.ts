@@ -7,17 +7,8 @@ import { type ClusterFacts, type ClusterNode, oldestApiServer, readCluster, read
 import { type DrainProgress, deletePods, drainNode, dryRunDrain, lossesOf, planDrain, setSchedulable } from './client/drain.ts';
 import { nodeCommands } from './client/node-commands.ts';
 import type { Release } from './client/release.ts';
-import {
-  actOn,
-  type ClusterChecklist,
-  isAt,
-  isCordonedByUs,
-  isDrained,
-  nodeItem,
-  planeAddress,
-  roundsOf,
-  sections,
-} from './cluster-checklist.ts';
+import type { ClusterChecklist } from './cluster-checklist.ts';
+import { actOn, isAt, isCordonedByUs, isDrained, nodeItem, planeAddress, roundsOf, sections } from './cluster-checklist.ts';
 import { runCommands, untilSeen } from './run-on-node.ts';
 
 function drainText(node: string, { total, left, refused }: DrainProgress): string {

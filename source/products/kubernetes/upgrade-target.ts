@@ -61,13 +61,7 @@ async function planned(nodeExec: NodeExec | undefined, minor: number, signal: Ab
 }
 
 /** Returns `--to`, the target of an interrupted checklist, or the answer. Throws `usage.release` and `refused.skip`. */
-export async function chooseTarget(
-  session: Session,
-  input: FlowInput,
-  facts: ClusterFacts,
-  begun: string | undefined,
-  nodeExec: NodeExec | undefined,
-): Promise<Release> {
+export async function chooseTarget(session: Session, input: FlowInput, facts: ClusterFacts, begun?: string, nodeExec?: NodeExec) {
   const { apiServer, nodes } = facts;
   // A control plane that is partly upgraded is completed first.
   const behind = facts.apiServers.length > 1 ? [] : nodes.filter(({ kubelet }) => compareReleases(kubelet, apiServer) < 0);
@@ -94,7 +88,11 @@ export async function chooseTarget(
     throw new Fault(problem.code, problem.message, remedy);
   }
   const wanted = typedRelease(typed);
-  if (wanted?.patch !== undefined) return whole(wanted.minor, wanted.patch, wanted.vendor || facts.distribution.firstSuffix, apiServer);
+  if (wanted?.patch !== undefined) {
+    const vendor = wanted.vendor || facts.distribution.firstSuffix;
+    const text = `v${wanted.major}.${wanted.minor}.${wanted.patch}${vendor === '' ? '' : `+${vendor}`}`;
+    return { ...wanted, patch: wanted.patch, vendor, text };
+  }
   const found = await planned(nodeExec, wanted?.minor ?? 0, session.signal);
   if (found && targetProblem(facts, found.text) === undefined) return found;
   const newest = newestApiServer(facts);
@@ -102,14 +100,6 @@ export async function chooseTarget(
   const message = `The newest patch release of ${cleanLine(typed)} is unknown.`;
   throw new Fault('usage.release', message, `Pass a full version, such as --to ${first.replace(/^v/, '')}. ${newestPatches}`);
 }
-
-const whole = (minor: number, patch: number, vendor: string, { major }: Release): Release => ({
-  major,
-  minor,
-  patch,
-  vendor,
-  text: `v${major}.${minor}.${patch}${vendor === '' ? '' : `+${vendor}`}`,
-});
 
 /**
  * Returns a release for each minor that nodes are upgraded to in between (R73): `--via`, the recorded one, the one that the API server or

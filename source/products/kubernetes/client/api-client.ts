@@ -16,10 +16,7 @@ const answerLimitBytes = 64 * 1024 * 1024;
 const pageSize = 500;
 const listTries = 3;
 
-interface Selection {
-  labels?: string;
-  fields?: string;
-}
+type Selection = Partial<Record<'labels' | 'fields', string>>;
 
 /** Throws `unreachable.cluster`, `refused.clusterLogin`, `refused.right`, `failed.notServed`, `failed.notFound` and `failed.cluster`. */
 export class ClusterApi {

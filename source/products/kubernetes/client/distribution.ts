@@ -1,28 +1,27 @@
 import { holdsEtcd, type KubeNode } from './api-shapes.ts';
 import type { Release } from './release.ts';
 
-interface KnownDistribution {
-  name: string;
+const usual = {
   /** Form of the suffix of its releases. */
-  suffix?: RegExp;
+  suffix: undefined as RegExp | undefined,
   /** Suffix of the first release of a patch. */
-  firstSuffix?: string;
+  firstSuffix: '',
   /** The control plane is run by a provider: no etcd, no certificates, no kubeadm. */
-  managed?: true;
+  managed: false,
   /** A server is one program: control plane and kubelet are upgraded together. */
-  isOneProgram?: true;
-}
+  isOneProgram: false,
+};
 
 export const distributions = {
-  kubeadm: { name: 'kubeadm' },
-  k3s: { name: 'k3s', suffix: /^k3s\d+$/, firstSuffix: 'k3s1', isOneProgram: true },
-  rke2: { name: 'RKE2', suffix: /^rke2r\d+$/, firstSuffix: 'rke2r1', isOneProgram: true },
-  talos: { name: 'Talos' },
-  eks: { name: 'Amazon EKS', suffix: /^eks/, managed: true },
-  gke: { name: 'Google GKE', suffix: /^gke/, managed: true },
-  aks: { name: 'Azure AKS', managed: true },
-  unknown: { name: 'unknown distribution' },
-} as const satisfies Record<string, KnownDistribution>;
+  kubeadm: { ...usual, name: 'kubeadm' },
+  k3s: { ...usual, name: 'k3s', suffix: /^k3s\d+$/, firstSuffix: 'k3s1', isOneProgram: true },
+  rke2: { ...usual, name: 'RKE2', suffix: /^rke2r\d+$/, firstSuffix: 'rke2r1', isOneProgram: true },
+  talos: { ...usual, name: 'Talos' },
+  eks: { ...usual, name: 'Amazon EKS', suffix: /^eks/, managed: true },
+  gke: { ...usual, name: 'Google GKE', suffix: /^gke/, managed: true },
+  aks: { ...usual, name: 'Azure AKS', managed: true },
+  unknown: { ...usual, name: 'unknown distribution' },
+};
 export type DistributionKind = keyof typeof distributions;
 
 export type Distribution = ReturnType<typeof distributionOf>;
@@ -45,11 +44,8 @@ export function logLocation({ kind, managed }: Distribution, controlPlane: boole
 
 export function distributionOf(apiServer: Release, nodes: readonly KubeNode[]) {
   const kind = kindOf(apiServer, nodes);
-  const known: KnownDistribution = distributions[kind];
-  const { isOneProgram = false, managed = false, firstSuffix = '' } = known;
-  return {
-    ...{ kind, name: known.name, suffix: known.suffix, firstSuffix, managed, isOneProgram },
-    /** For k3s and RKE2: true if etcd is embedded, false for SQLite or an external database. */
-    embeddedEtcd: isOneProgram && nodes.some(holdsEtcd),
-  };
+  const known = distributions[kind];
+  /** For k3s and RKE2: true if etcd is embedded, false for SQLite or an external database. */
+  const embeddedEtcd = known.isOneProgram && nodes.some(holdsEtcd);
+  return { ...known, kind, embeddedEtcd };
 }

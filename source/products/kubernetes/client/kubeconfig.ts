@@ -13,21 +13,12 @@ import { parseYamlDocument } from '../../../yaml/text.ts';
 export type Kubeconfig = ReturnType<typeof join>;
 
 /** A part of a file. Paths in it are relative to the folder of the file. */
-interface Entry {
-  file: string;
-  value: JsonObject;
-}
+type Entry = { file: string; value: JsonObject };
 
 /** The connection to a cluster and its credentials. Certificates and keys are PEM. */
-export interface ClusterLogin extends Partial<Record<'ca' | 'serverName' | 'cert' | 'key' | 'token', string>> {
+export interface ClusterLogin extends ReturnType<typeof addressOf>, Partial<Record<'ca' | 'cert' | 'key' | 'token', string>> {
   context: string;
   user: string;
-  host: string;
-  port: number;
-  tls: boolean;
-  /** Path before `/api`, usually empty. */
-  basePath: string;
-  unchecked?: boolean;
   exec?: NonNullable<ReturnType<typeof pluginOf>>;
 }
 
@@ -162,6 +153,7 @@ function addressOf({ file, value }: Entry, context: string) {
     host: url.hostname.replace(/^\[|\]$/g, ''),
     port: Number(url.port) || (tls ? 443 : 80),
     tls,
+    /** Path before `/api`, usually empty. */
     basePath: url.pathname.replace(/\/$/, ''),
     ...(serverName !== undefined && { serverName }),
     ...(value['insecure-skip-tls-verify'] === true && { unchecked: true }),

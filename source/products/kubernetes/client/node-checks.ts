@@ -165,22 +165,19 @@ function certificatesIn(text: string): { name: string; days: number }[] | undefi
 const newestOf = (talosMinor: number) => talosMinor + 23;
 const oldestOf = (talosMinor: number) => talosMinor + 18;
 
-/** Returns 9 for `Talos (v1.9.4)`. */
-function talosMinor(osImage: string): number | undefined {
-  const found = /^Talos \(v1\.(\d+)\./.exec(osImage)?.[1];
-  return found === undefined ? undefined : Number(found);
-}
+/** Returns 9 for `Talos (v1.9.4)`, and NaN for any other image. */
+const talosMinor = (osImage: string) => Number(/^Talos \(v1\.(\d+)\./.exec(osImage)?.[1] ?? Number.NaN);
 
 /** Checks that Talos supports that minor of Kubernetes. Talos is upgraded separately, and first. */
 export function checkTalos({ nodes }: ClusterFacts, targetMinor: number): CheckResult {
   const reported = nodes.map(({ name, osImage }) => ({ name, osImage, minor: talosMinor(osImage) }));
   const evidence = reported.map(({ name, osImage }) => `${name}  ${osImage}`);
-  const minors = reported.flatMap(({ minor }) => minor ?? []);
+  const minors = reported.map(({ minor }) => minor).filter((minor) => !Number.isNaN(minor));
   if (minors.length === 0) return warning('the nodes report no Talos version', undefined, evidence);
   const lowest = Math.min(...minors);
   const range = `Talos 1.${lowest} supports Kubernetes 1.${oldestOf(lowest)} to 1.${newestOf(lowest)}`;
   if (targetMinor > newestOf(lowest)) {
-    const behind = reported.filter(({ minor }) => minor !== undefined && targetMinor > newestOf(minor)).map(({ name }) => name);
+    const behind = reported.filter(({ minor }) => targetMinor > newestOf(minor)).map(({ name }) => name);
     const advice = `Upgrade Talos first, one minor version and one node at a time: talosctl -n NODE upgrade --image ghcr.io/siderolabs/installer:v1.${lowest + 1}.N`;
     return blocked(`${range}; too old for 1.${targetMinor} on ${behind.join(', ')}`, advice, evidence);
   }

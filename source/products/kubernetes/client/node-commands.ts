@@ -71,19 +71,15 @@ export function controlPlaneCommands(target: UpgradeTarget, first: boolean): Nod
   ];
   const own = first ? apply : [['kubeadm', 'upgrade', 'node']];
   if (target.kind === 'kubeadm') return kubeadmCommands(target, 'kubeadm', own, (install) => [...install('kubeadm'), ...own]);
-  return otherCommands(target, 'server', {
-    provider: providers[target.kind]?.(minorText(target.to), version.slice(1)) ?? '',
-    unknown: `# upgrade the control plane to ${version} with the tools of the cluster provider`,
-  });
+  const provider = providers[target.kind]?.(minorText(target.to), version.slice(1)) ?? '';
+  return otherCommands(target, 'server', provider, `# upgrade the control plane to ${version} with the tools of the cluster provider`);
 }
 
 export function nodeCommands(target: UpgradeTarget, controlPlane: boolean): NodeCommands {
   const { kind, to } = target;
+  const provider = `# upgrade the node pool to ${minorText(to)}`;
   if (kind !== 'kubeadm')
-    return otherCommands(target, controlPlane ? 'server' : 'agent', {
-      provider: `# upgrade the node pool to ${minorText(to)}`,
-      unknown: `# upgrade the kubelet to ${releaseText(to)}`,
-    });
+    return otherCommands(target, controlPlane ? 'server' : 'agent', provider, `# upgrade the kubelet to ${releaseText(to)}`);
   const restart = [
     ['systemctl', 'daemon-reload'],
     ['systemctl', 'restart', 'kubelet'],
@@ -114,11 +110,7 @@ function kubeadmCommands(
   return run([...repository, ...all((...names) => manager.install(names, version.slice(1)))]);
 }
 
-function otherCommands(
-  { kind, to, address }: UpgradeTarget,
-  role: 'server' | 'agent',
-  { provider, unknown }: Record<'provider' | 'unknown', string>,
-): NodeCommands {
+function otherCommands({ kind, to, address }: UpgradeTarget, role: 'server' | 'agent', provider: string, unknown: string): NodeCommands {
   if (kind === 'k3s' || kind === 'rke2') return installer(kind, to, role);
   if (kind === 'talos') return talos(to, address);
   return kind === 'unknown' ? byHand('the installer of this cluster is unknown', [unknown]) : byHand('managed by the provider', [provider]);

@@ -2,18 +2,8 @@ import type { RequestListener } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Answer, type Asked, listenerOf } from '../../../practice/answers.ts';
 import type { Controllers } from './controllers.ts';
-import {
-  type Draft,
-  fullName,
-  type KubeObject,
-  KubeRefusal,
-  minorOf,
-  pods,
-  type Resource,
-  resources,
-  statusOf,
-  versionsOf,
-} from './kube-object.ts';
+import type { Draft, KubeObject, Resource } from './kube-object.ts';
+import { fullName, KubeRefusal, minorOf, pods, resources, statusOf, versionsOf } from './kube-object.ts';
 import type { ObjectStore } from './object-store.ts';
 
 /** Something that the operator may not do. `*` matches everything. */
@@ -26,6 +16,7 @@ export interface ApiServer {
   forbidden: readonly Forbidden[];
   /** API groups whose backend is unavailable: they are listed, and answer 503. */
   away: readonly string[];
+  /** How long every answer takes, but for health and version. */
   delayMs: number;
   /** Requests since its start by group, version and resource: in memory only, so an empty answer proves nothing. */
   requests: Map<string, number>;

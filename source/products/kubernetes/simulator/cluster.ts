@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { stringify } from 'yaml';
 import type { PracticeProduct, ProductSurroundings } from '../../../practice/practice.ts';
-import { type ApiServer, apiListener, type Forbidden } from './api.ts';
+import { type ApiServer, apiListener } from './api.ts';
 import { Controllers, type Pace } from './controllers.ts';
 import { minorOf, nodes, pods, seconds } from './kube-object.ts';
 import { NodePrograms } from './node-programs.ts';
@@ -9,17 +9,12 @@ import { type BuilderFacts, kubeadm } from './object-builders.ts';
 import { ObjectStore } from './object-store.ts';
 import { buildScenery, controlPlane, imageOf, readyCondition, workers } from './scenery.ts';
 
-export interface ClusterOptions extends Partial<Pace> {
+export interface ClusterOptions extends Partial<Pace & Pick<ApiServer, 'forbidden' | 'away' | 'delayMs'>> {
   /** The release of the control plane. `v1.31.6` by default; the workers are up to two minors behind. */
   version?: string;
   maker?: BuilderFacts;
   /** Nodes of the control plane: `cp-1`, `cp-2`. One by default. */
   servers?: number;
-  forbidden?: readonly Forbidden[];
-  /** API groups whose backend is unavailable: they are listed, and answer 503. */
-  away?: readonly string[];
-  /** How long every answer takes, but for health and version. */
-  delayMs?: number;
   /** How long a node takes to come back after its kubelet was restarted. 4 s by default. */
   nodeRestartMs?: number;
   /** Pods besides the scenery, spread over the workers. */
@@ -35,15 +30,8 @@ export const clusterPort = 6443;
 export function createCluster(options: ClusterOptions = {}) {
   const token = randomBytes(24).toString('base64url');
   const store = new ObjectStore();
-  const {
-    podStartMs = 1500,
-    terminationMs = 2000,
-    nodeRestartMs = 4000,
-    forbidden = [],
-    away = [],
-    delayMs = 0,
-    maker = kubeadm,
-  } = options;
+  const { podStartMs = 1500, terminationMs = 2000, nodeRestartMs = 4000, maker = kubeadm } = options;
+  const { forbidden = [], away = [], delayMs = 0 } = options;
   const controllers = new Controllers(store, { podStartMs, terminationMs });
   const version = options.version ?? `v1.31.6${maker.suffix}`;
   let surroundings: ProductSurroundings | undefined;

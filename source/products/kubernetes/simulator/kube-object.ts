@@ -1,9 +1,5 @@
-export interface Metadata {
-  name: string;
+export interface Metadata extends Record<'name' | 'uid' | 'resourceVersion' | 'creationTimestamp', string> {
   namespace?: string;
-  uid: string;
-  resourceVersion: string;
-  creationTimestamp: string;
   labels?: Record<string, string>;
   annotations?: Record<string, string>;
   ownerReferences?: { kind: string; name: string; uid: string; controller: true }[];
@@ -49,11 +45,7 @@ export const statusOf = ({ message, reason, details, code }: KubeRefusal) => ({
 });
 
 /** A kind of object that is served. */
-export interface Resource {
-  group: string;
-  version: string;
-  plural: string;
-  kind: string;
+export interface Resource extends Record<'group' | 'version' | 'plural' | 'kind', string> {
   /** Served under another version too, from the same objects: the API is on its way out. */
   leaving?: { version: string; removed: string };
   /** Served by k3s and RKE2 alone, from this minor on. */
