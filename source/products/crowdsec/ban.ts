@@ -1,9 +1,7 @@
 import { Fault } from '../../faults/fault.ts';
-import type { FlowInput } from '../../flows/flow.ts';
 import { optionOf, wordsUpTo } from '../../flows/flow-options.ts';
 import { unlessCancelled } from '../../flows/prompt-cancelled.ts';
 import type { Grant } from '../../grants/grant.ts';
-import { parseDuration } from '../../session/answer-checks.ts';
 import type { Session } from '../../session/session.ts';
 import { isOneAddress } from '../../text/address-span.ts';
 import { cleanLine } from '../../text/clean.ts';
@@ -15,16 +13,7 @@ import { type Decision, isShared } from './client/crowdsec-records.ts';
 import { goDurationText } from './client/go-duration.ts';
 import { leftText } from './decision-words.ts';
 import { type Guarded, guardsOf, lockOutDoubts, lockOutReason, publicAddresses, refuseLockOut } from './lock-out.ts';
-import {
-  answerOr,
-  choiceOr,
-  endDecision,
-  flagSeconds,
-  remarkOf,
-  requestText,
-  spanProblem,
-  spokenDuration,
-} from './prevention-questions.ts';
+import { choiceOr, endDecision, remarkOf, requestText, secondsOf, spokenDuration } from './prevention-questions.ts';
 import { type FlowPrevention, onPrevention } from './prevention-target.ts';
 
 const usualDuration = '4h';
@@ -92,7 +81,8 @@ async function chooseTarget({ session, input }: FlowPrevention, guards: readonly
     remedy: 'Run the command once for each target.',
   });
   if (written !== undefined) return targetOf(written);
-  const among = amongOf(input);
+  const words = (optionOf(input, 'among') ?? '').split(' ').filter(Boolean);
+  const among = words.map(parseBanTarget).filter((target) => typeof target !== 'string');
   if (among.length > 0) return oneOf(session, among, guards);
   const answer = await session.ask.text({
     id: 'target',
@@ -101,11 +91,6 @@ async function chooseTarget({ session, input }: FlowPrevention, guards: readonly
     check: (text) => targetProblem(text, (target) => (session.attended ? lockOutReason(target, guards) : undefined)),
   });
   return targetOf(answer);
-}
-
-function amongOf(input: FlowInput): BanTarget[] {
-  const words = (optionOf(input, 'among') ?? '').split(' ').filter(Boolean);
-  return words.map(parseBanTarget).filter((target) => typeof target !== 'string');
 }
 
 async function oneOf(session: Session, among: readonly BanTarget[], guards: readonly Guarded[]): Promise<BanTarget> {
@@ -137,8 +122,7 @@ export function targetOf(written: string): BanTarget {
 }
 
 async function orderFor(prevention: FlowPrevention, target: BanTarget): Promise<BanOrder> {
-  const { session, input } = prevention;
-  const { options } = input;
+  const { options } = prevention.input;
   const type = options['captcha'] === true ? 'captcha' : 'ban';
   const sends = (...more: string[]) => `Sends ${requestText(['decisions', 'add', ...targetWords(target)])} ${more.join(' ')}`;
   const duration = {
@@ -146,16 +130,14 @@ async function orderFor(prevention: FlowPrevention, target: BanTarget): Promise<
     label: `Duration of the ${type === 'ban' ? 'ban' : 'captcha requirement'} for ${target.shown}`,
     help: `Minutes, hours or days: 30m, 4h, 7d. ${sends('--duration ...')}`,
     initial: usualDuration,
-    check: spanProblem,
   };
-  const usualSeconds = parseDuration(usualDuration) ?? 0;
-  const seconds = flagSeconds(input) ?? (await answerOr(() => session.ask.duration(duration), usualSeconds));
+  const seconds = await secondsOf(prevention, duration);
   const reason = await remarkOf(prevention, {
     flag: 'reason',
     code: 'usage.reason',
     label: 'Why?',
     help: `Optional; shown in the list of bans. ${sends('--duration', goDurationText(seconds), '--reason ...')}`,
-    otherwise: cleanLine(optionOf(input, 'because') ?? '').slice(0, 120),
+    otherwise: cleanLine(optionOf({ options }, 'because') ?? '').slice(0, 120),
   });
   return { target, seconds, reason: reason.trim(), type, bypassAllowlist: options['bypass-allowlist'] === true };
 }

@@ -99,9 +99,7 @@ function cleaned<T extends object>(record: T): object {
   return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, typeof value === 'string' ? cleanLine(value) : value]));
 }
 
-function decisionData({ endsMs, ...rest }: Decision): object {
-  return { ...cleaned(rest), until: new Date(endsMs).toISOString() };
-}
+const decisionData = ({ endsMs, ...rest }: Decision): object => ({ ...cleaned(rest), until: new Date(endsMs).toISOString() });
 
 function alertData({ createdMs, decisions: all, ...rest }: Alert): object {
   return { ...cleaned(rest), at: jsonTime(createdMs), decisions: all.map(decisionData) };

@@ -52,7 +52,7 @@ export const collectionsInstall = onPrevention(async (prevention) => {
   const known = items.filter(({ kind }) => kind === 'collections');
   const offered = known.filter(({ enabled }) => !enabled);
   const name = await unlessCancelled(session, 'Nothing was installed.', () =>
-    collectionOf(prevention, offered, ['Collection to install', 'All collections in the hub index are already installed.']),
+    collectionOf(prevention, offered, 'Collection to install', 'All collections in the hub index are already installed.'),
   );
   if (known.length > 0 && !known.some((item) => item.name === name)) {
     const remedy = 'To list all collections: quarterdeck collections list --all. To update the index: quarterdeck hub update';
@@ -76,7 +76,7 @@ export const collectionsRemove = onPrevention(async (prevention) => {
   const { crowdsec, session } = prevention;
   const installed = (await itemsOf(crowdsec, session.signal)).filter(({ kind }) => kind === 'collections');
   const name = await unlessCancelled(session, 'Nothing was removed.', () =>
-    collectionOf(prevention, installed, ['Collection to remove', 'No collections are installed.']),
+    collectionOf(prevention, installed, 'Collection to remove', 'No collections are installed.'),
   );
   const isOld = await isNotStartedSince(prevention);
   const removed = () => reloadedOutcome(prevention, `Removed ${name}.`, { name });
@@ -101,11 +101,7 @@ export const collectionsRemove = onPrevention(async (prevention) => {
   return removed();
 });
 
-async function collectionOf(
-  { session, input }: FlowPrevention,
-  offered: readonly { name: string; description: string }[],
-  [label, none]: readonly [label: string, none: string],
-): Promise<string> {
+async function collectionOf({ session, input }: FlowPrevention, offered: readonly HubItem[], label: string, none: string) {
   const given = input.words[0] ?? notedName(session);
   if (given !== undefined) {
     if (/^[A-Za-z0-9][\w.-]*(?:\/[\w.-]+)?$/.test(given)) return given;

@@ -7,16 +7,8 @@ import { openLocalHost } from '../../hosts/local-host.ts';
 import { parsePeers } from '../../hosts/proc-net.ts';
 import { parseIpv6Routes, parseRoutes, type Route } from '../../hosts/route-tables.ts';
 import { addressesOfName, jumpHosts } from '../../hosts/ssh/jump-hosts.ts';
-import {
-  type AddressSpan,
-  addressesIn,
-  isOneAddress,
-  isPrivate,
-  isWithin,
-  overlap,
-  spanOf,
-  withNeighbours,
-} from '../../text/address-span.ts';
+import type { AddressSpan } from '../../text/address-span.ts';
+import { addressesIn, isOneAddress, isPrivate, isWithin, overlap, spanOf, withNeighbours } from '../../text/address-span.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { isLoopback } from '../../text/loopback.ts';
 import type { BanTarget } from './client/ban-target.ts';

@@ -8,7 +8,7 @@ import { optionOf } from '../../flows/flow-options.ts';
 import { unlessCancelled } from '../../flows/prompt-cancelled.ts';
 import type { Grant } from '../../grants/grant.ts';
 import { durationProblem, parseDuration } from '../../session/answer-checks.ts';
-import type { Act, Session } from '../../session/session.ts';
+import type { Act, Session, TextQuestion } from '../../session/session.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { quotedWord } from '../../text/quoted-word.ts';
 import type { Crowdsec } from './client/crowdsec.ts';
@@ -16,7 +16,7 @@ import type { CscliAnswer } from './client/cscli.ts';
 import { goDurationText } from './client/go-duration.ts';
 import { type FlowPrevention, onPrevention } from './prevention-target.ts';
 
-export const answerOr = <T>(ask: () => Promise<T>, otherwise: T): Promise<T> => unlessCode(ask(), ['usage.unanswered'], otherwise);
+const answerOr = <T>(ask: () => Promise<T>, otherwise: T): Promise<T> => unlessCode(ask(), ['usage.unanswered'], otherwise);
 
 /** Returns the default in an unattended session. `left` says what a cancelled prompt leaves unchanged. */
 export function choiceOr<Value extends string>(
@@ -33,7 +33,7 @@ type RemarkQuestion = Record<'flag' | 'label' | 'otherwise', string> & { code?: 
 export async function remarkOf(
   { session, input }: FlowPrevention,
   { flag, code = 'usage.remark', otherwise, ...question }: RemarkQuestion,
-): Promise<string> {
+) {
   const given = optionOf(input, flag);
   const problem = given === undefined ? undefined : remarkProblem(given);
   if (problem !== undefined) throw new Fault(code, `--${flag}: ${problem}`, 'Change the text.');
@@ -44,7 +44,7 @@ export async function remarkOf(
 const leastSeconds = 60;
 const mostSeconds = 5 * 365 * 86_400;
 
-export function spanProblem(text: string): string | undefined {
+function spanProblem(text: string): string | undefined {
   const problem = durationProblem(text);
   if (problem !== undefined) return problem;
   const seconds = parseDuration(text) ?? 0;
@@ -58,6 +58,12 @@ export function flagSeconds(input: FlowInput): number | undefined {
   const problem = spanProblem(written);
   if (problem === undefined) return parseDuration(written);
   throw new Fault('usage.duration', `--for ${cleanLine(written)}: ${problem}`, 'For example: --for 4h, --for 7d');
+}
+
+/** Returns the duration of `--for`, or of an answer; the initial one in an unattended session. */
+export async function secondsOf({ session, input }: FlowPrevention, question: Omit<TextQuestion, 'kind'> & { initial: string }) {
+  const ask = () => session.ask.duration({ ...question, check: spanProblem });
+  return flagSeconds(input) ?? answerOr(ask, parseDuration(question.initial) ?? 0);
 }
 
 /** Returns undefined if the text can be a name: `cscli` must not parse it as an option. */
@@ -111,9 +117,7 @@ export async function endDecision(prevention: FlowPrevention, id: number): Promi
   await changeOver(prevention, `end ${id}`, { words, what: `delete the decision ${id}` });
 }
 
-export function requestText(words: readonly string[]): string {
-  return ['cscli', ...words].map(quotedWord).join(' ');
-}
+export const requestText = (words: readonly string[]): string => ['cscli', ...words].map(quotedWord).join(' ');
 
 export function spokenDuration(seconds: number): string {
   if (seconds % 86_400 === 0 && seconds >= 2 * 86_400) return `${seconds / 86_400} days`;

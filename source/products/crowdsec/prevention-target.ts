@@ -53,13 +53,10 @@ export function onHostsThatHaveIt(run: PreventionRun): Procedure {
 export type Looking = Pick<Session, 'signal' | 'readOnly' | 'hide'> & { ask?: Pick<Session['ask'], 'choice'> };
 
 /** Throws `unreachable.component` if CrowdSec does not run, and `refused.noCrowdsec` if the host has none. */
-export async function preventionOf(
-  context: FlowContext,
-  { engineName, options }: Pick<FlowInput, 'engineName' | 'options'>,
-  looking: Looking,
-): Promise<Prevention> {
+export async function preventionOf(context: FlowContext, input: Pick<FlowInput, 'engineName' | 'options'>, looking: Looking) {
+  const { engineName } = input;
   const found = context.fleet.snapshot().components.filter(({ host, speaks }) => host === engineName && speaks === 'crowdsec');
-  const named = optionOf({ options }, 'component');
+  const named = optionOf(input, 'component');
   const up = found.filter(({ serviceState }) => isServing(serviceState));
   // The right one of several cannot be guessed: a ban at the wrong one has no effect.
   const chosen = named ?? (up.length > 1 ? await looking.ask?.choice(whichOf(up)) : undefined);
@@ -89,12 +86,12 @@ async function inContainer(context: FlowContext, component: ComponentView, looki
     const message = `${id} is not running.`;
     throw new Fault('unreachable.component', message, `Start it: quarterdeck start ${id}`);
   }
-  const cscli = cscliInContainer(engine, { containerId: container.id, shown: id, readOnly: looking.readOnly });
+  const cscli = cscliInContainer(engine, container.id, id, looking.readOnly);
   const host = context.hostOf(engineName);
   const [engineFacts, containers] = [context.engineFactsOf(engineName), new Map([[service, container]])];
   const published = findAddress({ entry, host, engine, engineFacts, containers, execAllowed: true }, port);
   const address = typeof published === 'string' ? undefined : published;
-  const crowdsec = new Crowdsec(cscli, (signal) => apiOf(cscli, host, address, looking, signal));
+  const crowdsec = new Crowdsec(cscli, apiOf(cscli, host, looking, address));
   return { crowdsec, target: { host: engineName, component: key }, container: { id: container.id, name: id, key, engine } };
 }
 
@@ -110,18 +107,12 @@ async function onHost(context: FlowContext, engineName: string, looking: Looking
   }
   const { uid } = await host.facts(signal);
   const cscli = cscliOnHost(host, { shown: `CrowdSec on ${cleanLine(engineName)}`, uid });
-  return { crowdsec: new Crowdsec(cscli, (both) => apiOf(cscli, host, undefined, looking, both)), target: { host: engineName } };
+  return { crowdsec: new Crowdsec(cscli, apiOf(cscli, host, looking)), target: { host: engineName } };
 }
 
-/** Returns undefined if the login cannot be read or the address is unknown; `cscli` is used then. */
-function apiOf(
-  cscli: CscliTarget,
-  host: Host,
-  published: HttpEndpoint['address'] | undefined,
-  looking: Looking,
-  signal: AbortSignal,
-): Promise<ReadAlerts | undefined> {
-  const open = async () => {
+/** Opens nothing if the login cannot be read or the address is unknown; `cscli` is used then. */
+function apiOf(cscli: CscliTarget, host: Host, looking: Looking, published?: HttpEndpoint['address']) {
+  const open = async (signal: AbortSignal) => {
     const file = await cscli.file(credentialsPath, signal);
     const own = file && parseMachineLogin(new TextDecoder().decode(file));
     if (!own) return undefined;
@@ -129,7 +120,7 @@ function apiOf(
     const endpoint = endpointOf(own.url, host, published, cscli.shown);
     return endpoint && alertReader(endpoint, own, looking.readOnly ? 'unknown' : ((await readVersion(cscli, signal)) ?? 'unknown'));
   };
-  return unlessFault(signal, open());
+  return (signal: AbortSignal): Promise<ReadAlerts | undefined> => unlessFault(signal, open(signal));
 }
 
 function endpointOf(url: string, host: Host, published: HttpEndpoint['address'] | undefined, shown: string): HttpEndpoint | undefined {

@@ -6,9 +6,7 @@ export type Decision = NonNullable<ReturnType<typeof decisionOf>>;
 export type Alert = ReturnType<typeof alertOf>;
 
 /** Reports whether the decision is from a shared list: there can be very many, and deleted ones are added again. */
-export function isShared({ origin }: Pick<Decision, 'origin'>): boolean {
-  return origin === 'CAPI' || origin === 'lists';
-}
+export const isShared = ({ origin }: Pick<Decision, 'origin'>): boolean => origin === 'CAPI' || origin === 'lists';
 
 /** Origins of the server's own decisions, which every version lists. */
 export const listedOrigins: readonly string[] = ['crowdsec', 'cscli'];

@@ -85,11 +85,9 @@ export class Crowdsec {
     if (answer.exitCode === 0) return;
     const item = /is allowlisted by item (.+?), use --bypass-allowlist/.exec(refusalWords(answer))?.[1];
     if (item !== undefined) {
-      throw new Fault(
-        'refused.allowlisted',
-        `${order.target.shown} was not banned, because it is in an allowlist (${cleanLine(item)}).`,
-        'Remove the address from the allowlist first, or pass --bypass-allowlist to ban it anyway.',
-      );
+      const message = `${order.target.shown} was not banned, because it is in an allowlist (${cleanLine(item)}).`;
+      const remedy = 'Remove the address from the allowlist first, or pass --bypass-allowlist to ban it anyway.';
+      throw new Fault('refused.allowlisted', message, remedy);
     }
     throw this.refusal(answer, `ban ${order.target.shown}`);
   }

@@ -21,11 +21,7 @@ const outputLimitBytes = 64 * 1024 * 1024;
 const readLimitMs = 60_000;
 const changeLimitMs = 300_000;
 
-export function cscliInContainer(
-  engine: Engine,
-  { containerId, shown, readOnly }: { containerId: string; shown: string; readOnly: boolean },
-): CscliTarget {
-  const argvOf = (words: readonly string[]) => ['cscli', ...words];
+export function cscliInContainer(engine: Engine, containerId: string, shown: string, readOnly: boolean): CscliTarget {
   return {
     shown,
     async read(words, signal) {
@@ -35,10 +31,10 @@ export function cscliInContainer(
         throw new Fault('refused.readOnly', message, 'Start without --read-only.');
       }
       return limited(signal, readLimitMs, async (both) =>
-        answerOf(await engine.execReading(containerId, argvOf(words), { signal: both, limitBytes: outputLimitBytes }), shown),
+        answerOf(await engine.execReading(containerId, ['cscli', ...words], { signal: both, limitBytes: outputLimitBytes }), shown),
       );
     },
-    change: async (grant, words) => answerOf(await engine.writer(grant).exec(containerId, argvOf(words)), shown),
+    change: async (grant, words) => answerOf(await engine.writer(grant).exec(containerId, ['cscli', ...words]), shown),
     file: (path, signal) => engine.readFile(containerId, path, { signal, limitBytes: 64 * 1024 }),
   };
 }
