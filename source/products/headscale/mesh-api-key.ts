@@ -10,19 +10,8 @@ import { dateText } from '../../text/quantities.ts';
 import type { MeshApiKey } from './client/headscale-records.ts';
 import { apiKeyPrefix } from './client/mesh-keys.ts';
 import { newKeySeconds } from './flows.ts';
-import {
-  actOn,
-  createAccess,
-  dropApiKey,
-  enterWith,
-  entranceOf,
-  type FlowMesh,
-  type MeshAccess,
-  onMesh,
-  promptApiKey,
-  revokeApiKeys,
-  usualKeyDays,
-} from './mesh-session.ts';
+import type { FlowMesh, MeshAccess } from './mesh-session.ts';
+import { actOn, dropApiKey, enterWith, entranceOf, newAccess, onMesh, revokeApiKeys, usualKeyDays } from './mesh-session.ts';
 import { apiKeyStatus, expirationOf, isOneOf, isPast, unknownAction, untilText, wordsOf } from './mesh-words.ts';
 
 export const meshAccess: Procedure = async (session, input, context) => {
@@ -44,12 +33,12 @@ export const meshAccess: Procedure = async (session, input, context) => {
     ? before
     : await unlessCancelled(session, 'Nothing was created or stored.', () =>
         // The command has its own duration units; all its versions accept minutes.
-        give === true ? promptApiKey(entrance) : createAccess(entrance, `${Math.ceil(seconds / 60)}m`),
+        newAccess(entrance, give === true, `${Math.ceil(seconds / 60)}m`),
       );
   const old = await oldKeyOf(access, earlier ?? before?.ownKey?.id);
   if (old && old.id !== access.ownKey?.id) {
     const done = async () => isPast((await oldKeyOf(access, old.id))?.expiryMs, Date.now());
-    await dropApiKey(access, old, { id: 'expire-old', why: 'the previous key of this console', done });
+    await dropApiKey(access, 'expire-old', old, 'the previous key of this console', done);
   }
   return outcomeOf(access, 'This console has access');
 };
@@ -104,7 +93,7 @@ async function create(access: FlowMesh): Promise<FlowOutcome> {
   } catch (thrown) {
     // If the key cannot be shown, it is expired, because no one could use it.
     const listed = (await client.apiKeys(session.signal)).find(({ prefix }) => prefix.includes(apiKeyPrefix(key) ?? key));
-    if (listed) await dropApiKey(access, listed, { id: 'take-back', why: 'which was not shown' });
+    if (listed) await dropApiKey(access, 'take-back', listed, 'which was not shown');
     throw thrown;
   }
   return {

@@ -1,4 +1,5 @@
 import { Fault } from '../../faults/fault.ts';
+import { choicesOf } from '../../flows/ask-choice.ts';
 import { optionOf } from '../../flows/flow-options.ts';
 import { jsonTime } from '../../flows/list-table.ts';
 import { unlessCancelled } from '../../flows/prompt-cancelled.ts';
@@ -25,17 +26,18 @@ const tagsAloneSince = 28;
 
 type Wish = Awaited<ReturnType<typeof wishOf>>;
 
-interface NewKey {
-  secret: string;
-  listed: MeshKey;
-}
+type NewKey = { secret: string; listed: MeshKey };
 
 export const key = onMesh(async (access) => {
-  const { session, target } = access;
+  const { session, input, target } = access;
   const { id } = target.component;
   const wish = await unlessCancelled(session, 'No key was created.', async () => wishOf(access));
   const { user, tags, reusable, ephemeral } = wish;
-  throwIfNobodySees(access, wish, id);
+  // Otherwise the key would only be an open way into the mesh.
+  if (!session.attended && input.options.plain !== true && !wish.keep && !session.dryRun) {
+    const remedy = `Add --plain to print only the key, or omit --no-keep: quarterdeck key ${id}`;
+    throw new Fault('refused.unattended', 'The key would be neither shown nor stored.', remedy);
+  }
   const server = await loginServerOf(target);
   const before = await earlierKey(access);
   const made = before ?? (await makeKey(access, wish));
@@ -70,6 +72,11 @@ async function makeKey(access: FlowMesh, wish: Wish): Promise<NewKey | undefined
   });
 }
 
+async function takeBack(access: FlowMesh, actId: string, { id }: MeshKey, why: string): Promise<void> {
+  const request = `POST /api/v1/preauthkey/expire: key ${id}, ${why}`;
+  await actOn(access, actId, { right: 'operate', request, run: (grant) => access.client.expireKey(grant, id) });
+}
+
 /** Returns the key that an interrupted run stored. A key that it created but did not store is expired. */
 async function earlierKey(access: FlowMesh): Promise<NewKey | undefined> {
   const { session, context, client, target } = access;
@@ -81,13 +88,8 @@ async function earlierKey(access: FlowMesh): Promise<NewKey | undefined> {
   const name = secretOf(host, id);
   const newest = (await vault.list(session.signal)).find((entry) => entry.name === name)?.versions.at(-1);
   const kept = keys.find((key) => newest?.origin.startsWith(`key ${key.id},`));
-  for (const key of keys.filter((one) => one !== kept && !isPast(one.expiryMs, Date.now()))) {
-    await actOn(access, `take-back-${key.id}`, {
-      right: 'operate',
-      request: `POST /api/v1/preauthkey/expire: key ${key.id}, created by an interrupted run`,
-      run: (grant) => client.expireKey(grant, key.id),
-    });
-  }
+  for (const key of keys.filter((one) => one !== kept && !isPast(one.expiryMs, Date.now())))
+    await takeBack(access, `take-back-${key.id}`, key, 'created by an interrupted run');
   const secret = kept && (await vault.read(name, session.signal));
   if (!kept || secret === undefined) return undefined;
   session.hide(secret);
@@ -120,11 +122,12 @@ async function wishOf(access: FlowMesh) {
 function formOf({ input, client }: FlowMesh, users: readonly MeshUser[]): Form {
   const { options } = input;
   const text = (name: string, usual: string) => optionOf(input, name) ?? usual;
-  const common = { section: 'The key', required: true };
-  const yesNo = (id: string, label: string, value: boolean, help: string): FormField => {
-    const choices = ['no', 'yes'].map((one) => ({ value: one, label: one }));
-    return { ...common, id, label, kind: 'choice', value: value ? 'yes' : 'no', choices, help };
+  const field = (id: string, label: string, more: Pick<FormField, 'value' | 'help'> & Partial<FormField>): FormField => {
+    return { id, label, section: 'The key', required: true, kind: 'text', ...more };
   };
+  const noYes = choicesOf({ no: 'no', yes: 'yes' });
+  const yesNo = (id: string, label: string, value: boolean, help: string) =>
+    field(id, label, { kind: 'choice', value: value ? 'yes' : 'no', choices: noYes, help });
   const withoutUser = client.version.minor >= tagsAloneSince;
   const names = users.map(({ name }) => name);
   // Users are chosen by name; the id is added only if two names are equal.
@@ -140,35 +143,24 @@ function formOf({ input, client }: FlowMesh, users: readonly MeshUser[]): Form {
     id: 'key',
     title: 'Pre-auth key for a node',
     fields: [
-      {
-        ...common,
-        id: 'user',
-        label: 'User',
+      field('user', 'User', {
         kind: 'choice',
         // The owner of the node must not be guessed.
         value: text('user', choices.length === 1 ? (choices[0]?.value ?? '') : ''),
         choices: [...choices, ...(withoutUser ? [{ value: nobody, label: 'none', detail: 'the node belongs to its tags' }] : [])],
         help: `User that owns the nodes that join with the key.${withoutUser ? ' For servers, use tags instead of a user.' : ''}`,
-      },
-      {
-        ...common,
-        id: 'tags',
-        label: 'Tags',
-        kind: 'text',
+      }),
+      field('tags', 'Tags', {
         value: text('tags', ''),
         required: false,
         help: 'Tags of the node, comma-separated, such as tag:server,tag:media. The policy must list them under tagOwners.',
         check: (value) => tagsOf(value).map(tagProblem).find(Boolean),
-      },
-      {
-        ...common,
-        id: 'expiration',
-        label: 'Valid for',
-        kind: 'text',
+      }),
+      field('expiration', 'Valid for', {
         value: text('expiration', usualExpiration),
         help: 'How long the key can be used to join, such as 12h or 30d. Nodes that have joined stay in the mesh.',
         check: expirationProblem,
-      },
+      }),
       yesNo('reusable', 'Reusable', options.reusable === true, 'Allow more than one node to join with the key.'),
       yesNo(
         'ephemeral',
@@ -187,16 +179,7 @@ function formOf({ input, client }: FlowMesh, users: readonly MeshUser[]): Form {
   };
 }
 
-/** Throws if the key would be neither shown nor stored: it would only be an open way into the mesh. */
-function throwIfNobodySees({ session, input }: FlowMesh, wish: Wish, id: string): void {
-  if (session.attended || input.options.plain === true || wish.keep || session.dryRun) return;
-  const message = 'The key would be neither shown nor stored.';
-  throw new Fault('refused.unattended', message, `Add --plain to print only the key, or omit --no-keep: quarterdeck key ${id}`);
-}
-
-function secretOf(host: string, component: string): SecretName {
-  return `${host}/${component}.join/KEY`;
-}
+const secretOf = (host: string, component: string): SecretName => `${host}/${component}.join/KEY`;
 
 async function keep(access: FlowMesh, { secret, listed }: NewKey): Promise<void> {
   const { id, host } = access.target.component;
@@ -227,11 +210,7 @@ async function showOnce(access: FlowMesh, { secret, listed }: NewKey, server: st
     return true;
   } catch (thrown) {
     if (kept) return false;
-    await actOn(access, 'take-back', {
-      right: 'operate',
-      request: `POST /api/v1/preauthkey/expire: key ${listed.id}, which was not shown`,
-      run: (grant) => access.client.expireKey(grant, listed.id),
-    });
+    await takeBack(access, 'take-back', listed, 'which was not shown');
     throw thrown;
   }
 }

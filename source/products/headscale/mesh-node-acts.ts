@@ -20,9 +20,7 @@ export interface NodeStep {
   value: string | undefined;
 }
 
-function stepped({ time }: NodeStep, id: string): string {
-  return time === 1 ? id : `${id}-${time}`;
-}
+const stepped = ({ time }: NodeStep, id: string): string => (time === 1 ? id : `${id}-${time}`);
 
 async function act(step: NodeStep, id: string, rest: Omit<Act<unknown>, 'id' | 'target'>): Promise<void> {
   await actOn(step.access, stepped(step, id), rest);

@@ -107,7 +107,10 @@ async function goThrough(access: MeshAccess, first: string | undefined) {
         fresh: true,
         label: `${node.name}: ${nodeState(node, Date.now())}, ${ownerText(node)}, ${node.addresses.join(' ')}`,
         help: detailsOf(node),
-        choices: offered.map((one) => choiceOf(one, node)),
+        choices: offered.map(({ id: value, label, detail }) => {
+          const more = detail?.(node) ?? '';
+          return { value, label, ...(more !== '' && { detail: more }) };
+        }),
       }),
     );
     if (action === undefined) continue;
@@ -165,11 +168,6 @@ function detailsOf({ hostname, joined, createdMs, lastSeenMs, routes }: MeshNode
   return parts.join('; ');
 }
 
-function choiceOf({ id, label, detail }: NodeAction, node: MeshNode): Choice {
-  const more = detail?.(node) ?? '';
-  return { value: id, label, ...(more !== '' && { detail: more }) };
-}
-
 /** Finds a node. Its name in the mesh takes precedence over host names that nodes set themselves. */
 function found(nodes: readonly MeshNode[], written: string): MeshNode {
   const words = { noun: 'node', none: 'The mesh has no nodes yet.' } as const;
@@ -178,12 +176,8 @@ function found(nodes: readonly MeshNode[], written: string): MeshNode {
 
 function namedAction({ target, client }: MeshAccess, written: string, node: MeshNode): NodeAction {
   const action = actions.find(({ id }) => id === written);
-  if (!action)
-    throw unknownAction(
-      written,
-      'a node',
-      actions.map(({ id }) => id),
-    );
+  const known = actions.map(({ id }) => id);
+  if (!action) throw unknownAction(written, 'a node', known);
   if (action.id === 'routes' && node.routes && node.routes.available.length + node.routes.approved.length === 0) {
     const remedy = 'On the node, run tailscale set --advertise-routes 192.168.1.0/24, or use --advertise-exit-node.';
     throw new Fault('refused.noRoutes', `${node.name} advertises no routes.`, remedy);

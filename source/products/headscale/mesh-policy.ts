@@ -129,15 +129,10 @@ export async function connectionFindings(access: MeshAccess, text: string): Prom
   const connection = await ownConnectionOf(access.target, await access.client.nodes(access.session.signal));
   if (!connection) return [];
   const own = `Your own connection goes over the mesh (${connection.node.name})`;
-  const finding = { id: 'way-0', advice: 'If you lose your connection, you cannot fix the policy.' };
-  if (deniesAll(text)) return [{ ...finding, level: 'blocking', message: `${own}, and this policy allows no connections.` }];
-  return [
-    {
-      ...finding,
-      level: 'warning',
-      message: `${own}. Make sure that a rule allows your connection, or that you have another way to log in.`,
-    },
-  ];
+  const [level, message] = deniesAll(text)
+    ? (['blocking', `${own}, and this policy allows no connections.`] as const)
+    : (['warning', `${own}. Make sure that a rule allows your connection, or that you have another way to log in.`] as const);
+  return [{ id: 'way-0', level, message, advice: 'If you lose your connection, you cannot fix the policy.' }];
 }
 
 function reviewOf(before: string | undefined, text: string, judgement: PolicyJudgement, warnings: Review['findings'], isPiped: boolean) {

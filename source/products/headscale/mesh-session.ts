@@ -32,19 +32,14 @@ export function actOn<T>({ target }: Pick<MeshAccess, 'target'>, id: string, act
 }
 
 /** Expires an API key that is not needed any more. `why` ends the request that is shown. */
-export async function dropApiKey(
-  access: MeshAccess,
-  key: MeshApiKey,
-  { id, why, ...act }: Pick<Act<void>, 'id' | 'done'> & { why: string },
-) {
+export async function dropApiKey(access: MeshAccess, id: string, key: MeshApiKey, why: string, done = async () => false) {
   const request = `POST /api/v1/apikey/expire: ${key.prefix}, ${why}`;
-  await actOn(access, id, { ...act, right: 'operate', request, run: (grant) => access.client.expireApiKey(grant, key) });
+  await actOn(access, id, { right: 'operate', request, done, run: (grant) => access.client.expireApiKey(grant, key) });
 }
 
 /** Expires API keys that were never delivered: an interrupted run created them and could not show or store them. */
 export async function revokeApiKeys(access: MeshAccess, keys: readonly MeshApiKey[]): Promise<void> {
-  const why = 'created by an interrupted run';
-  for (const key of keys) await dropApiKey(access, key, { id: `take-back-${key.id}`, why });
+  for (const key of keys) await dropApiKey(access, `take-back-${key.id}`, key, 'created by an interrupted run');
 }
 
 type MeshEntrance = Awaited<ReturnType<typeof entranceOf>>;
@@ -96,11 +91,16 @@ async function meshOf(session: Session, input: FlowInput, context: FlowContext):
     },
     initial: 'make',
   });
-  return chosen === 'give' ? promptApiKey(entrance) : createAccess(entrance, `${usualKeyDays}d`);
+  return newAccess(entrance, chosen === 'give', `${usualKeyDays}d`);
 }
 
-/** Creates a key with the server's own command, which requires no key. `expiration` is in the format of the command. */
-export async function createAccess(entrance: MeshEntrance, expiration: string): Promise<MeshAccess> {
+/** Prompts for a key, or creates one. `expiration` is in the format of the server's own command. */
+export function newAccess(entrance: MeshEntrance, isGiven: boolean, expiration: string): Promise<MeshAccess> {
+  return isGiven ? promptApiKey(entrance) : createAccess(entrance, expiration);
+}
+
+/** Creates a key with the server's own command, which requires no key. */
+async function createAccess(entrance: MeshEntrance, expiration: string): Promise<MeshAccess> {
   const { target, vault, name } = entrance;
   const { session } = target;
   const argv = ['headscale', 'apikeys', 'create', '--expiration', expiration, '-o', 'json'];
@@ -155,7 +155,7 @@ async function takeBack(access: MeshAccess, begun: readonly Making[], expiration
   await revokeApiKeys(access, lost);
 }
 
-export async function promptApiKey(entrance: MeshEntrance): Promise<MeshAccess> {
+async function promptApiKey(entrance: MeshEntrance): Promise<MeshAccess> {
   const { target, vault, name } = entrance;
   const { session } = target;
   const help = 'Tested with GET /api/v1/apikey, and saved to the secret store if the server accepts it.';

@@ -43,9 +43,7 @@ export function keyKind({ reusable, ephemeral }: Pick<MeshKey, 'reusable' | 'eph
   return [reusable ? 'reusable' : 'once', ...(ephemeral ? ['ephemeral'] : [])].join(', ');
 }
 
-export function isPast(ms: number | undefined, nowMs: number): boolean {
-  return ms !== undefined && ms <= nowMs;
-}
+export const isPast = (ms: number | undefined, nowMs: number): boolean => ms !== undefined && ms <= nowMs;
 
 /** Its exact expiry time identifies a key that an interrupted run created: other keys can be created in the same second. */
 export function isOneOf(ms: number | undefined, times: readonly number[]): boolean {
@@ -80,9 +78,7 @@ export function unknownAction(written: string, what: string, known: readonly str
   return new Fault('usage.action', `Unknown action "${cleanLine(written)}" for ${what}.`, remedy);
 }
 
-export function wordsOf({ words }: FlowInput): readonly string[] {
-  return words.map((word) => word.trim()).filter(Boolean);
-}
+export const wordsOf = ({ words }: FlowInput): readonly string[] => words.map((word) => word.trim()).filter(Boolean);
 
 /** Returns the item with this unique name, this id or this other name. Throws `usage.node` and `usage.user`. */
 export function itemNamed<T extends { id: string; name: string }>(

@@ -90,11 +90,8 @@ function linesOf({ json, text: written }: HttpAnswer): readonly string[] {
 }
 
 function notTaken(given: boolean): Fault {
-  return new Fault(
-    'refused.apiKey',
-    given
-      ? 'The control server rejects the API key of this console, because the key expired, was removed, or belongs to another server.'
-      : 'The control server requires an API key.',
-    'Create a new API key: quarterdeck mesh access COMPONENT',
-  );
+  const message = given
+    ? 'The control server rejects the API key of this console, because the key expired, was removed, or belongs to another server.'
+    : 'The control server requires an API key.';
+  return new Fault('refused.apiKey', message, 'Create a new API key: quarterdeck mesh access COMPONENT');
 }

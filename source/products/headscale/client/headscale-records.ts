@@ -132,9 +132,7 @@ function ownerOf(user: unknown): string {
   return name === nobody ? '' : name;
 }
 
-function textOf(value: unknown): string {
-  return cleanLine(plainText(value));
-}
+const textOf = (value: unknown): string => cleanLine(plainText(value));
 
 function textsOf(value: unknown): readonly string[] {
   return valuesOf(value)

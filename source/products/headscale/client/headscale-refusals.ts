@@ -58,11 +58,8 @@ const meanings: readonly { says: RegExp; code?: FaultCode; message: string; reme
 export function refusalOf({ status, words, lines }: MeshAnswer, what: string, version: MeshVersion): Fault {
   const aside = words === '' ? '' : ` (${words})`;
   if (/^(?:setting|parsing) policy|test\(s\) failed/i.test(words)) {
-    return new Fault(
-      'refused.policy',
-      `The control server rejects the policy: ${lines.join(' / ').replace(/^(?:setting policy: )?(?:parsing policy: )?/, '')}`,
-      'Nothing was changed. Fix the policy and set it again.',
-    );
+    const message = `The control server rejects the policy: ${lines.join(' / ').replace(/^(?:setting policy: )?(?:parsing policy: )?/, '')}`;
+    return new Fault('refused.policy', message, 'Nothing was changed. Fix the policy and set it again.');
   }
   const meaning = meanings.find(({ says }) => says.test(words));
   if (meaning) return new Fault(meaning.code ?? 'failed.mesh', `Headscale did not ${what}: ${meaning.message}${aside}.`, meaning.remedy);
@@ -70,9 +67,6 @@ export function refusalOf({ status, words, lines }: MeshAnswer, what: string, ve
     const message = `Headscale ${version.shown} cannot ${what} over its API${aside}.`;
     return new Fault('refused.version', message, 'Use the headscale command in the container: headscale --help');
   }
-  return new Fault(
-    'failed.mesh',
-    `Headscale did not ${what}: ${words === '' ? `the server responded with status ${status}` : words.replace(/\.$/, '')}.`,
-    'Check the log of the control server.',
-  );
+  const why = words === '' ? `the server responded with status ${status}` : words.replace(/\.$/, '');
+  return new Fault('failed.mesh', `Headscale did not ${what}: ${why}.`, 'Check the log of the control server.');
 }

@@ -2,19 +2,8 @@ import { Fault } from '../../../faults/fault.ts';
 import type { Grant } from '../../../grants/grant.ts';
 import { mapOf, timeOf } from '../../../text/json-value.ts';
 import type { HeadscaleApi, MeshAnswer, MeshMethod, MeshRequest } from './headscale-api.ts';
-import {
-  apiKeyOf,
-  exitRoutes,
-  keyOf,
-  listOf,
-  type MeshApiKey,
-  type MeshKey,
-  type MeshNode,
-  type MeshUser,
-  nodeOf,
-  routesByNode,
-  userOf,
-} from './headscale-records.ts';
+import type { MeshApiKey, MeshKey, MeshNode, MeshUser } from './headscale-records.ts';
+import { apiKeyOf, exitRoutes, keyOf, listOf, nodeOf, routesByNode, userOf } from './headscale-records.ts';
 import { refusalOf } from './headscale-refusals.ts';
 import type { MeshVersion } from './headscale-version.ts';
 

@@ -64,6 +64,4 @@ export function tagProblem(tag: string): string | undefined {
   return undefined;
 }
 
-export function tagsOf(text: string): readonly string[] {
-  return [...new Set(wordsOf(text))];
-}
+export const tagsOf = (text: string): readonly string[] => [...new Set(wordsOf(text))];

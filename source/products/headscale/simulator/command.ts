@@ -23,10 +23,7 @@ export function runCommand(state: MeshState, argv: readonly string[]): ExecAnswe
   }
 }
 
-interface Printed {
-  text: string;
-  value?: unknown;
-}
+type Printed = { text: string; value?: unknown };
 
 const listed = (value: object[]): Printed => ({ text: value.map((one) => JSON.stringify(one)).join('\n'), value });
 const listNodes = (state: MeshState, nodes = state.nodes) => listed(nodes.map((node) => nodeJson(state, node, true)));

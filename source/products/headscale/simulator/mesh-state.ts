@@ -13,15 +13,10 @@ export class MeshFault extends Error {
 
 export type User = ReturnType<typeof newUser>;
 
-export interface PreAuthKey {
+type KeyFlags = Record<'reusable' | 'ephemeral' | 'used', boolean>;
+
+export interface PreAuthKey extends KeyFlags, Record<'id' | 'key' | 'expiration' | 'createdAt', string> {
   user: User | null;
-  id: string;
-  key: string;
-  reusable: boolean;
-  ephemeral: boolean;
-  used: boolean;
-  expiration: string;
-  createdAt: string;
   aclTags: string[];
 }
 
