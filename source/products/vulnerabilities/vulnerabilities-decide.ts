@@ -6,15 +6,8 @@ import { identityOf } from '../../session/identity.ts';
 import type { Session } from '../../session/session.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { countText, numberText } from '../../text/quantities.ts';
-import {
-  type Decision,
-  type DecisionKey,
-  dayProblem,
-  groupByPackage,
-  isUndecided,
-  type PackageGroup,
-  type Triaged,
-} from './client/triage.ts';
+import type { Decision, DecisionKey, PackageGroup, Triaged } from './client/triage.ts';
+import { dayProblem, groupByPackage, isUndecided } from './client/triage.ts';
 import type { TriageBook } from './client/triage-book.ts';
 import { keyOf } from './client/vulnerability.ts';
 import { type ComponentOf, dueText, narrowed, openTriage, vulnerabilitiesText } from './triage-choice.ts';

@@ -1,41 +1,36 @@
-import { type JsonObject, listOf, objectOf, objectsOf, textOf } from '../../../text/json-value.ts';
+import { type JsonObject, listOf, mapOf, objectOf, objectsOf, textOf } from '../../../text/json-value.ts';
 import { type FindPosition, imageSubject, type ReportBuilder, readTime } from './report-builder.ts';
 
 /** Reads the output of `grype -o json`. Returns undefined for any other report. */
 export function readGrype(json: unknown, builder: ReportBuilder, positionOf: FindPosition): string | undefined {
   const report = objectOf(json);
   if (!Array.isArray(report?.['matches'])) return undefined;
-  const descriptor = objectOf(report['descriptor']);
-  builder.scannedMs = readTime(descriptor?.['timestamp']);
+  const descriptor = mapOf(report['descriptor']);
+  builder.scannedMs = readTime(descriptor['timestamp']);
   // In `status` from 0.88 on.
-  const database = objectOf(descriptor?.['db']);
-  builder.feedMs = readTime(objectOf(database?.['status'])?.['built'] ?? database?.['built']);
+  const database = mapOf(descriptor['db']);
+  builder.feedMs = readTime(mapOf(database['status'])['built'] ?? database['built']);
   const subject = subjectOf(objectOf(report['source']));
   builder.subject(subject);
   for (const [index, one] of listOf(report['matches']).entries()) {
-    const match = objectOf(one) ?? {};
-    const vulnerability = objectOf(match['vulnerability']) ?? {};
-    const artifact = objectOf(match['artifact']) ?? {};
+    const match = mapOf(one);
+    const vulnerability = mapOf(match['vulnerability']);
+    const artifact = mapOf(match['artifact']);
     const id = textOf(vulnerability['id']);
-    const name = textOf(artifact['name']);
-    if (id === '' || name === '') {
-      builder.leaveOut(`A match has no ${id === '' ? 'vulnerability.id' : 'artifact.name'}.`, () => positionOf(['matches', index]));
-      continue;
-    }
     const related = objectsOf(match['relatedVulnerabilities']);
-    const fix = objectOf(vulnerability['fix']);
-    builder.add({
+    const entry = {
       subject,
-      package: name,
+      package: textOf(artifact['name']),
       id,
       aliases: related.map((other) => textOf(other['id'])).filter((other) => other !== '' && other !== id),
       version: textOf(artifact['version']),
-      fixedIn: listOf(fix?.['versions']).map(textOf).filter(Boolean).join(', '),
+      fixedIn: listOf(mapOf(vulnerability['fix'])['versions']).map(textOf).filter(Boolean).join(', '),
       score: scoreOf([vulnerability, ...related]),
       severity: textOf(vulnerability['severity']),
       title: textOf(vulnerability['description']) || textOf(related[0]?.['description']),
       url: textOf(vulnerability['dataSource']),
-    });
+    };
+    builder.addNamed(entry, 'A match', { id: 'vulnerability.id', package: 'artifact.name' }, () => positionOf(['matches', index]));
   }
   return 'Grype JSON';
 }

@@ -53,6 +53,13 @@ export class ReportBuilder {
     });
   }
 
+  /** Leaves out an entry without an id or a package. `names` are those of the two in the report. */
+  addNamed(entry: FoundEntry, what: string, names: Record<'id' | 'package', string>, where: () => TextPosition): void {
+    const missing = (['id', 'package'] as const).find((key) => entry[key] === '');
+    if (missing) this.leaveOut(`${what} has no ${names[missing]}.`, where);
+    else this.add(entry);
+  }
+
   /** `where` is called only for the first problems: finding a position requires parsing the file again. */
   leaveOut(message: string, where: () => TextPosition): void {
     this.#skipped++;

@@ -2,10 +2,7 @@ import { type Decision, groupByPackage, isLate, isUndecided, type Triaged } from
 import type { ScanRecord } from './triage-book.ts';
 import { bands } from './vulnerability.ts';
 
-interface Context {
-  nowMs: number;
-  componentOf: (subject: string) => string | undefined;
-}
+type Context = { nowMs: number; componentOf: (subject: string) => string | undefined };
 
 export function reportMarkdown(all: readonly Triaged[], scans: Readonly<Record<string, ScanRecord>>, context: Context): string {
   const { nowMs } = context;
@@ -80,18 +77,12 @@ function table(columns: readonly string[], rows: readonly (readonly string[])[])
 }
 
 /** Escapes text from a scanner, so that it cannot become a heading, a table or an element. */
-function cell(text: string): string {
-  return text.replaceAll(/[\\`*_{}[\]<>()#|~!]/g, '\\$&');
-}
+const cell = (text: string): string => text.replaceAll(/[\\`*_{}[\]<>()#|~!]/g, '\\$&');
 
-function code(text: string): string {
-  return text === '' ? '' : `\`${text.replaceAll('`', "'").replaceAll('|', '\\|')}\``;
-}
+const code = (text: string): string => (text === '' ? '' : `\`${text.replaceAll('`', "'").replaceAll('|', '\\|')}\``);
 
 function link({ id, url }: Triaged): string {
   return url === '' ? cell(id) : `[${cell(id)}](<${url.replaceAll(/[<>|]/g, encodeURIComponent)}>)`;
 }
 
-function minute(ms: number): string {
-  return `${new Date(ms).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
-}
+const minute = (ms: number): string => `${new Date(ms).toISOString().slice(0, 16).replace('T', ' ')} UTC`;

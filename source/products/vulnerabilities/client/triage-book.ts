@@ -5,17 +5,8 @@ import { withFileLock } from '../../../config/file-lock.ts';
 import { writeOwnFile } from '../../../config/own-files.ts';
 import type { Grant } from '../../../grants/grant.ts';
 import type { ScanReport } from './report-builder.ts';
-import {
-  byUrgency,
-  type Decision,
-  type DecisionKey,
-  decisionLookup,
-  decisionSchema,
-  type Known,
-  knownSchema,
-  type Triaged,
-  triaged,
-} from './triage.ts';
+import type { Decision, DecisionKey, Known, Triaged } from './triage.ts';
+import { byUrgency, decisionLookup, decisionSchema, knownSchema, triaged } from './triage.ts';
 import { keyOf } from './vulnerability.ts';
 
 const remedy =

@@ -36,9 +36,7 @@ export interface Triaged extends Known {
 
 const dayMs = 86_400_000;
 
-export function endOfDay(day: string): number {
-  return Date.parse(`${day}T00:00:00Z`) + dayMs - 1;
-}
+export const endOfDay = (day: string): number => Date.parse(`${day}T00:00:00Z`) + dayMs - 1;
 
 export function dayProblem(text: string, nowMs: number): string | undefined {
   const day = text.trim();
@@ -73,9 +71,7 @@ export function isUndecided({ standing, band }: Triaged): boolean {
   return band !== 'none' && ['overdue', 'lapsed', 'due', 'open'].includes(standing);
 }
 
-export function isLate({ standing }: Triaged): boolean {
-  return standing === 'overdue' || standing === 'lapsed';
-}
+export const isLate = ({ standing }: Triaged): boolean => standing === 'overdue' || standing === 'lapsed';
 
 /** Sorts overdue vulnerabilities first, then by severity, then by deadline. */
 export function byUrgency(a: Triaged, b: Triaged): number {
@@ -90,9 +86,7 @@ export function byUrgency(a: Triaged, b: Triaged): number {
   );
 }
 
-function compare(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
-}
+const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 /** All vulnerabilities of a package of one subject, which one update fixes. Sorted by urgency. */
 export type PackageGroup = ReturnType<typeof groupByPackage>[number];

@@ -1,4 +1,4 @@
-import { type JsonObject, listOf, objectOf, textOf } from '../../../text/json-value.ts';
+import { type JsonObject, listOf, mapOf, objectOf, textOf } from '../../../text/json-value.ts';
 import { type FindPosition, imageSubject, type ReportBuilder, readTime } from './report-builder.ts';
 
 /** Reads the output of `trivy image|fs|rootfs --format json`. Returns undefined for any other report. */
@@ -12,27 +12,22 @@ export function readTrivy(json: unknown, builder: ReportBuilder, positionOf: Fin
   if (artifact !== '') builder.subject(artifact);
   const [before, results] = report ? [['Results'], report['Results']] : [[], json];
   for (const [at, result] of listOf(results).entries()) {
-    const { Target: target, Vulnerabilities: entries } = objectOf(result) ?? {};
+    const { Target: target, Vulnerabilities: entries } = mapOf(result);
     for (const [index, one] of listOf(entries).entries()) {
-      const entry = objectOf(one) ?? {};
-      const id = textOf(entry['VulnerabilityID']);
-      const name = textOf(entry['PkgName']);
-      if (id === '' || name === '') {
-        const path = [...before, at, 'Vulnerabilities', index];
-        builder.leaveOut(`An entry has no ${id === '' ? 'VulnerabilityID' : 'PkgName'}.`, () => positionOf(path));
-        continue;
-      }
-      builder.add({
+      const entry = mapOf(one);
+      const read = {
         subject: artifact || textOf(target),
-        package: name,
-        id,
+        package: textOf(entry['PkgName']),
+        id: textOf(entry['VulnerabilityID']),
         version: textOf(entry['InstalledVersion']),
         fixedIn: textOf(entry['FixedVersion']),
         score: scoreOf(entry),
         severity: textOf(entry['Severity']),
         title: textOf(entry['Title']) || textOf(entry['Description']),
         url: textOf(entry['PrimaryURL']),
-      });
+      };
+      const position = () => positionOf([...before, at, 'Vulnerabilities', index]);
+      builder.addNamed(read, 'An entry', { id: 'VulnerabilityID', package: 'PkgName' }, position);
     }
   }
   return 'Trivy JSON';
