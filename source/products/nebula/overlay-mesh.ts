@@ -21,9 +21,7 @@ export async function meshOf(book: OverlayBook): Promise<OverlayMesh> {
   throw new Fault('failed.overlay', 'This mesh has no CA yet.', 'Create a CA: quarterdeck overlay ca');
 }
 
-export function dayText(ms: number): string {
-  return Number.isNaN(ms) ? '' : new Date(ms).toISOString().slice(0, 10);
-}
+export const dayText = (ms: number): string => (Number.isNaN(ms) ? '' : new Date(ms).toISOString().slice(0, 10));
 
 export function endText(untilMs: number, nowMs: number): string {
   if (untilMs < nowMs) return `expired ${durationText(nowMs - untilMs)} ago`;

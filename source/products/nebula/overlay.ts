@@ -7,7 +7,6 @@ import type { FlowContext, FlowInput, Procedure } from '../../flows/flow.ts';
 import { optionOf, wordsUpTo } from '../../flows/flow-options.ts';
 import { fileOf } from '../../flows/named-file.ts';
 import { secretName } from '../../flows/secrets/secret-names.ts';
-import type { Grant } from '../../grants/grant.ts';
 import type { HostFiles } from '../../hosts/host.ts';
 import { localFiles } from '../../hosts/local-files.ts';
 import { durationProblem, parseDuration } from '../../session/answer-checks.ts';
@@ -27,11 +26,9 @@ export const overlayCa: Procedure = async (session, input, context) => {
   const before = await book.read();
   const isOurs = before !== undefined && session.noted('authority').includes(before.authority.name);
   if (before && !isOurs) {
-    throw new Fault(
-      'refused.authority',
-      `The mesh on ${input.engineName} already has a CA: ${cleanLine(before.authority.name)}, ${endText(before.authority.untilMs, Date.now())}.`,
-      `Nodes in the mesh would reject certificates from another CA. To start a new mesh, move overlay-mesh/${encodeURIComponent(input.engineName)}.json out of the data folder.`,
-    );
+    const message = `The mesh on ${input.engineName} already has a CA: ${cleanLine(before.authority.name)}, ${endText(before.authority.untilMs, Date.now())}.`;
+    const remedy = `Nodes in the mesh would reject certificates from another CA. To start a new mesh, move overlay-mesh/${encodeURIComponent(input.engineName)}.json out of the data folder.`;
+    throw new Fault('refused.authority', message, remedy);
   }
   const name = await wordOr(session, input, { id: 'name', label: 'Mesh name', initial: 'home mesh' });
   const help = 'When the CA expires, every node needs a new certificate at the same time.';
@@ -109,15 +106,20 @@ export const overlaySign: Procedure = async (session, input, context) => {
       session.hide(key);
       const [read] = await inspectCertificates(certificate, grant.signal);
       await vault.write(grant, nodeKeyName, key, 'generated');
-      const files = (own: string) => [
-        { name: 'ca.crt', text: authority.certificate, mode: 0o644 },
-        { name: `${own}.crt`, text: certificate, mode: 0o644 },
-        { name: `${own}.key`, text: key, mode: 0o600 },
-      ];
-      if (out !== undefined) await writeFiles(grant, localFiles, out, files(wanted.name));
+      const write = async (files: HostFiles, folder: string, own: string) => {
+        const contents = { 'ca.crt': authority.certificate, [`${own}.crt`]: certificate, [`${own}.key`]: key };
+        for (const [name, text] of Object.entries(contents))
+          await files.write(grant, posix.join(folder, name), Buffer.from(`${text}\n`), { mode: text === key ? 0o600 : 0o644 });
+      };
+      if (out !== undefined) {
+        await localFiles.makeFolder(grant, out, { mode: 0o700 });
+        await write(localFiles, out, wanted.name);
+      }
       if (installed !== undefined) {
-        await installed.host.files.makeFolder(grant, installed.own, { mode: 0o700 });
-        await writeFiles(grant, installed.host.files, installed.folder, files('host'), 0o755);
+        const { files } = installed.host;
+        await files.makeFolder(grant, installed.own, { mode: 0o700 });
+        await files.makeFolder(grant, installed.folder, { mode: 0o755 });
+        await write(files, installed.folder, 'host');
       }
       // Recorded last: the files of a recorded node have been delivered.
       const { seconds: _, ...node } = wanted;
@@ -143,17 +145,6 @@ export const overlaySign: Procedure = async (session, input, context) => {
 async function thisOrEarlier(session: Session, signed: OverlayCertificate | undefined, recorded: () => Promise<string>) {
   if (signed || session.dryRun) return signed;
   return (await inspectCertificates(await recorded(), session.signal))[0];
-}
-
-async function writeFiles(
-  grant: Grant,
-  files: HostFiles,
-  folder: string,
-  contents: readonly { name: string; text: string; mode: number }[],
-  folderMode = 0o700,
-): Promise<void> {
-  await files.makeFolder(grant, folder, { mode: folderMode });
-  for (const { name, text, mode } of contents) await files.write(grant, posix.join(folder, name), Buffer.from(`${text}\n`), { mode });
 }
 
 async function offerAuthority(session: Session, input: FlowInput, context: FlowContext): Promise<void> {

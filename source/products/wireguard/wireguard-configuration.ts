@@ -74,9 +74,7 @@ async function writtenKey(session: Session, file: string): Promise<string | unde
   return publicKey !== undefined && peer && new TextDecoder().decode(peer).includes(publicKey) ? publicKey : undefined;
 }
 
-function peerFile(file: string): string {
-  return `${file.replace(/\.conf$/, '')}.server.conf`;
-}
+const peerFile = (file: string): string => `${file.replace(/\.conf$/, '')}.server.conf`;
 
 async function askDelivery(session: Session, { device }: ClientSettings): Promise<string> {
   return session.ask.choice({

@@ -33,9 +33,7 @@ export function wantedOf(values: Readonly<Record<string, string>>) {
 
 export type ClientKeys = Record<'privateKey' | 'publicKey', string> & { presharedKey: string | undefined };
 
-export function isFullTunnel(networks: readonly string[]): boolean {
-  return networks.some((network) => network.endsWith('/0'));
-}
+export const isFullTunnel = (networks: readonly string[]): boolean => networks.some((network) => network.endsWith('/0'));
 
 export function clientConfig(wanted: ClientSettings, keys: Pick<ClientKeys, 'privateKey' | 'presharedKey'>): string {
   const { dns, domains } = wanted;
