@@ -83,22 +83,12 @@ function answer(api: ApiServer, { method, query }: Asked, target: Target, body: 
     const isDry = query.get('dryRun') === 'All' || dryRun?.includes('All') === true;
     return { status: 201, body: controllers.evict(object, gracePeriodSeconds, isDry) };
   }
-  switch (verb) {
-    case 'get':
-      return { body: object };
-    case 'patch': {
-      const patched = store.update(resource, object, (copy) => {
-        Object.assign(copy, mergePatch(copy, body));
-      });
-      return { body: patched ?? object };
-    }
-    case 'delete':
-      if (resource === pods) controllers.terminate(object, body.gracePeriodSeconds);
-      else store.remove(resource, object);
-      return { body: { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success' } };
-    default:
-      throw new KubeRefusal(405, 'MethodNotAllowed', 'the server does not allow this method on the requested resource');
-  }
+  if (verb === 'get') return { body: object };
+  if (verb === 'patch') return { body: store.update(resource, object, (copy) => Object.assign(copy, mergePatch(copy, body))) ?? object };
+  if (verb !== 'delete') throw new KubeRefusal(405, 'MethodNotAllowed', 'the server does not allow this method on the requested resource');
+  if (resource === pods) controllers.terminate(object, body.gracePeriodSeconds);
+  else store.remove(resource, object);
+  return { body: { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success' } };
 }
 
 function listed(store: ObjectStore, query: URLSearchParams, { resource, namespace, version }: Target): object {

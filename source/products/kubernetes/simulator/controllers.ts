@@ -1,4 +1,4 @@
-import { budgets, type Draft, isReady, type KubeObject, KubeRefusal, nodes, pods, resourceOf, seconds } from './kube-object.ts';
+import { budgets, isReady, type KubeObject, KubeRefusal, nodes, pods, resourceOf, seconds } from './kube-object.ts';
 import type { ObjectStore } from './object-store.ts';
 
 const replicaSets = resourceOf('apps', 'replicasets');
@@ -90,16 +90,9 @@ export class Controllers {
       const stateful = set.kind === 'StatefulSet';
       // A pod with a name of its own comes back when the old one is gone.
       if (stateful && living.length > 0) return;
-      const draft: Draft = {
-        metadata: {
-          ...metadata,
-          ...(stateful ? { name: `${name}-0` } : { generateName: `${name}-` }),
-          ownerReferences: ownerReference(set),
-        },
-        spec,
-        status: { phase: 'Pending' },
-      };
-      this.store.create(pods, draft, namespace);
+      const named = stateful ? { name: `${name}-0` } : { generateName: `${name}-` };
+      const full = { ...metadata, ...named, ownerReferences: ownerReference(set) };
+      this.store.create(pods, { metadata: full, spec, status: { phase: 'Pending' } }, namespace);
     }
   }
 
@@ -110,9 +103,7 @@ export class Controllers {
     const crowd = Map.groupBy(this.store.list(pods), ({ spec }) => spec.nodeName as string);
     const [chosen] = open.sort((one, other) => (crowd.get(one.metadata.name)?.length ?? 0) - (crowd.get(other.metadata.name)?.length ?? 0));
     if (chosen === undefined) return;
-    const placed = this.store.update(pods, pod, (copy) => {
-      copy.spec.nodeName = chosen.metadata.name;
-    });
+    const placed = this.store.update(pods, pod, (copy) => Object.assign(copy.spec, { nodeName: chosen.metadata.name }));
     if (placed !== undefined) this.after(this.pace.podStartMs, () => this.#run(placed));
   }
 
@@ -129,9 +120,8 @@ export class Controllers {
       return;
     }
     if (isGoing(pod)) return;
-    this.store.update(pods, pod, (copy) => {
-      copy.metadata.deletionTimestamp = seconds(Date.now() + graceSeconds * 1000);
-    });
+    const deletionTimestamp = seconds(Date.now() + graceSeconds * 1000);
+    this.store.update(pods, pod, (copy) => Object.assign(copy.metadata, { deletionTimestamp }));
     this.after(Math.min(graceSeconds * 1000, this.pace.terminationMs), () => this.#gone(pod));
   }
 
@@ -143,16 +133,11 @@ export class Controllers {
   #count(budget: KubeObject): void {
     const selected = isOf(budget.spec.selector.matchLabels.app, budget.metadata.namespace);
     const own = this.store.list(pods).filter((pod) => selected(pod) && !isOver(pod) && !isGoing(pod));
-    const healthy = own.filter(isReady).length;
-    const desired = budget.spec.minAvailable ?? Math.max(0, own.length - budget.spec.maxUnavailable);
-    this.store.update(budgets, budget, (copy) => {
-      copy.status = {
-        currentHealthy: healthy,
-        desiredHealthy: desired,
-        disruptionsAllowed: Math.max(0, healthy - desired),
-        expectedPods: own.length,
-      };
-    });
+    const currentHealthy = own.filter(isReady).length;
+    const desiredHealthy = budget.spec.minAvailable ?? Math.max(0, own.length - budget.spec.maxUnavailable);
+    const disruptionsAllowed = Math.max(0, currentHealthy - desiredHealthy);
+    const status = { currentHealthy, desiredHealthy, disruptionsAllowed, expectedPods: own.length };
+    this.store.update(budgets, budget, (copy) => Object.assign(copy, { status }));
   }
 
   /** A deletion that budgets may refuse. A dry run asks them and changes nothing. */
@@ -179,8 +164,6 @@ export class Controllers {
       });
     }
     if (dryRun) return;
-    this.store.update(budgets, budget, (copy) => {
-      copy.status.disruptionsAllowed = disruptionsAllowed - 1;
-    });
+    this.store.update(budgets, budget, (copy) => Object.assign(copy.status, { disruptionsAllowed: disruptionsAllowed - 1 }));
   }
 }
