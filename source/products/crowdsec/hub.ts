@@ -16,9 +16,8 @@ export const collectionsList = onHostsThatHaveIt(async ({ crowdsec, session, inp
   const all = await hubItems(crowdsec, { all: input.options['all'] === true }, session.signal);
   const kinds = [...new Set(all.map(({ kind }) => kind))];
   const items = all.filter(({ kind }) => wanted === 'all' || kind === wanted);
-  if (items.length === 0 && wanted !== 'all' && wanted !== 'collections' && !kinds.includes(wanted)) {
+  if (items.length === 0 && wanted !== 'all' && wanted !== 'collections' && !kinds.includes(wanted))
     throw new Fault('usage.kind', `The hub has no kind "${cleanLine(wanted)}".`, `Use one of: ${[...kinds, 'all'].join(', ')}.`);
-  }
   showList(session, items, {
     ...(wanted === 'all' && { KIND: ({ kind }) => kind }),
     NAME: ({ name }) => name,

@@ -70,9 +70,8 @@ async function create(access: FlowMesh): Promise<FlowOutcome> {
   const { session, input, client, ownKey } = access;
   const seconds = expirationOf(input, '90d');
   const { plain } = input.options;
-  if (!session.attended && plain !== true && !session.dryRun) {
+  if (!session.attended && plain !== true && !session.dryRun)
     throw new Fault('refused.unattended', 'The key is shown only once and requires a terminal.', 'Add --plain to print only the key.');
-  }
   const times = session.noted('expires').map(Number);
   const isLost = (one: MeshApiKey) => one.id !== ownKey?.id && isOneOf(one.expiryMs, times) && apiKeyStatus(one, Date.now()) === 'valid';
   if (times.length > 0) await revokeApiKeys(access, (await client.apiKeys(session.signal)).filter(isLost));

@@ -122,9 +122,13 @@ async function wishOf(access: FlowMesh) {
 function formOf({ input, client }: FlowMesh, users: readonly MeshUser[]): Form {
   const { options } = input;
   const text = (name: string, usual: string) => optionOf(input, name) ?? usual;
-  const field = (id: string, label: string, more: Pick<FormField, 'value' | 'help'> & Partial<FormField>): FormField => {
-    return { id, label, section: 'The key', required: true, kind: 'text', ...more };
-  };
+  const usual = { section: 'The key', required: true, kind: 'text' } as const;
+  const field = (id: string, label: string, more: Pick<FormField, 'value'> & Partial<FormField>): FormField => ({
+    id,
+    label,
+    ...usual,
+    ...more,
+  });
   const noYes = choicesOf({ no: 'no', yes: 'yes' });
   const yesNo = (id: string, label: string, value: boolean, help: string) =>
     field(id, label, { kind: 'choice', value: value ? 'yes' : 'no', choices: noYes, help });

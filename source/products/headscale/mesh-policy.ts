@@ -49,13 +49,10 @@ export const meshPolicy = onMesh(async (access) => {
   const { findings } = await judge(access, policy.text);
   session.show({ kind: 'text', text: policy.text });
   // Not a table: findings are sentences, and none of them may be truncated.
-  for (const [at, { line, column, level, message }] of findings.entries())
-    session.show({
-      kind: 'item',
-      id: `finding-${at}`,
-      title: `line ${line}, column ${column}: ${message}`,
-      state: level === 'error' ? 'blocked' : 'warning',
-    });
+  for (const [at, { line, column, level, message }] of findings.entries()) {
+    const title = `line ${line}, column ${column}: ${message}`;
+    session.show({ kind: 'item', id: `finding-${at}`, title, state: level === 'error' ? 'blocked' : 'warning' });
+  }
   const errors = findings.filter(({ level }) => level === 'error').length;
   const said =
     findings.length === 0 ? 'no problems found' : errors > 0 ? countText(errors, 'error') : countText(findings.length, 'warning');
@@ -101,8 +98,10 @@ async function rounds(access: FlowMesh, before: string | undefined): Promise<Flo
       request: `PUT /api/v1/policy: ${changeText(before, text)}`,
       done: async () => (await client.policy(session.signal))?.text === text,
       run: async (grant) => {
-        if ((await client.policy(grant.signal))?.text !== before) throw overtaken(target.component.id);
-        await client.setPolicy(grant, text);
+        if ((await client.policy(grant.signal))?.text === before) return client.setPolicy(grant, text);
+        const message = 'The policy was changed while you were editing, so your changes were not applied.';
+        const remedy = `Review the current policy, then edit again: quarterdeck mesh policy ${target.component.id}`;
+        throw new Fault('refused.overtaken', message, remedy);
       },
     });
     const after = await client.policy(session.signal);
@@ -169,9 +168,4 @@ function changeText(before: string | undefined, after: string): string {
   const lines = diffLines({ path: name, before, after });
   const count = (mark: string) => lines.filter((line) => line.mark === mark).length;
   return `${countText(count('added'), 'line')} added, ${count('removed')} removed`;
-}
-
-function overtaken(id: string): Fault {
-  const message = 'The policy was changed while you were editing, so your changes were not applied.';
-  return new Fault('refused.overtaken', message, `Review the current policy, then edit again: quarterdeck mesh policy ${id}`);
 }

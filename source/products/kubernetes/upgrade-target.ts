@@ -22,12 +22,11 @@ function targetProblem(facts: ClusterFacts, typed: string): { code: FaultCode; m
   if (!isOurs(facts, wanted.vendor))
     return problem(`${cleanLine(typed)} is not a version for this cluster (${facts.distribution.name}). Use a version such as ${example}.`);
   if (wanted.major !== oldest.major) return problem(`The major version must be ${oldest.major}, not ${wanted.major}.`);
-  if (wanted.minor > oldest.minor + 1) {
+  if (wanted.minor > oldest.minor + 1)
     return problem(
       `An upgrade from ${minorText(oldest)} to ${minorText(wanted)} skips ${wanted.minor - oldest.minor === 2 ? `1.${oldest.minor + 1}` : `1.${oldest.minor + 1} to 1.${wanted.minor - 1}`}, but minor versions must not be skipped. The path: ${pathText(oldest.minor, wanted.minor)}. Upgrade to 1.${oldest.minor + 1} first.`,
       'refused.skip',
     );
-  }
   if (wanted.minor < newest.minor || (wanted.patch !== undefined && wanted.minor === newest.minor && wanted.patch < newest.patch))
     return problem(`An API server already runs ${newest.text}, and a downgrade is not supported.`);
   return undefined;

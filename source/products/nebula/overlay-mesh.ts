@@ -75,14 +75,10 @@ export const overlayInspect: Procedure = async (session, input, context) => {
   const authority = first.isAuthority ? undefined : mesh?.authority;
   for (const [at, one] of found.entries()) showCertificate(session, one, at, nowMs);
   const problem = authority && (await verifyCertificate(authority.certificate, text, session.signal));
-  if (authority)
-    session.show({
-      kind: 'item',
-      id: 'authority',
-      title: `Signed by ${cleanLine(authority.name)}`,
-      state: problem === undefined ? 'ok' : 'blocked',
-      ...(problem !== undefined && { evidence: problem }),
-    });
+  if (authority) {
+    const item = { kind: 'item', id: 'authority', title: `Signed by ${cleanLine(authority.name)}` } as const;
+    session.show(problem === undefined ? { ...item, state: 'ok' } : { ...item, state: 'blocked', evidence: problem });
+  }
   const isBad = problem !== undefined || found.some((one) => isOver(one, nowMs));
   return {
     message: `${first.name} ${isBad ? 'is not valid' : authority ? 'is valid' : 'has not expired; its signature was not checked'}.`,

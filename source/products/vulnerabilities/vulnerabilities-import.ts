@@ -74,9 +74,7 @@ async function reportFile(session: Session, { words, stdin }: FlowInput): Promis
   });
   const path = fileOf(written);
   const bytes = await localFiles.read(path, { signal: session.signal, limitBytes: fileLimitBytes });
-  if (!bytes) {
-    throw new Fault('usage.file', `${cleanLine(path)} does not exist.`, 'Use a report file created by the scanner.');
-  }
+  if (!bytes) throw new Fault('usage.file', `${cleanLine(path)} does not exist.`, 'Use a report file created by the scanner.');
   if (bytes.length >= fileLimitBytes) {
     const message = `${cleanLine(path)} is larger than ${fileLimitBytes >> 20} MiB.`;
     throw new Fault('usage.file', message, 'Create a separate report for each scanned subject.');
@@ -100,14 +98,10 @@ async function throwUnlessPartial(session: Session, { options }: FlowInput, repo
   const { problems, skipped, vulnerabilities } = report;
   const [first] = problems;
   if (!first) return;
-  for (const [at, { line, column, message }] of problems.entries())
-    session.show({
-      kind: 'item',
-      id: `problem-${at + 1}`,
-      title: `${cleanLine(file)}:${line}:${column}`,
-      state: 'warning',
-      evidence: message,
-    });
+  for (const [at, { line, column, message: evidence }] of problems.entries()) {
+    const title = `${cleanLine(file)}:${line}:${column}`;
+    session.show({ kind: 'item', id: `problem-${at + 1}`, title, state: 'warning', evidence });
+  }
   if (options['partial'] === true) return;
   const count = countText(skipped, 'entry', 'entries');
   if (session.attended) {

@@ -190,9 +190,8 @@ export function apiFault(answer: HttpAnswer, method: string, path: string): Faul
 
 function missingRight(words: string): Fault {
   const [, user = '', verb = '', resource, group = '', path] = forbidden.exec(words) ?? [];
-  if (resource === undefined && path === undefined) {
+  if (resource === undefined && path === undefined)
     return new Fault('refused.right', `Permission denied: ${words}`, 'Contact the cluster administrator.');
-  }
   const full = group === '' ? (resource ?? path) : resource?.replace(/(?=\/|$)/, `.${group}`);
   const rule = resource === undefined ? `--non-resource-url=${path}` : `--resource=${full}`;
   const role = `quarterdeck-${verb}-${(full ?? '').replace(/[^a-z0-9]+/g, '-').replace(/^-|-$/g, '')}`;
