@@ -194,17 +194,10 @@ const untilMs = ({ seconds }: BanOrder) => Date.now() + seconds * 1000;
 async function lastingDecisions(crowdsec: Crowdsec, order: BanOrder, signal: AbortSignal): Promise<Decision[]> {
   const { target, type } = order;
   const endsMs = untilMs(order) - slackMs;
-  const about = await crowdsec.decisionsNaming(target, signal);
-  return about
-    .filter(
-      (decision) =>
-        decision.scope.toLowerCase() === target.scope.toLowerCase() &&
-        decision.type === type &&
-        !decision.simulated &&
-        !isShared(decision) &&
-        decision.endsMs >= endsMs,
-    )
-    .sort((one, other) => other.endsMs - one.endsMs);
+  const scope = target.scope.toLowerCase();
+  const isAlike = (one: Decision) => one.scope.toLowerCase() === scope && one.type === type && !one.simulated && !isShared(one);
+  const alike = (await crowdsec.decisionsNaming(target, signal)).filter(isAlike);
+  return alike.filter((one) => one.endsMs >= endsMs).sort((one, other) => other.endsMs - one.endsMs);
 }
 
 /** Returns `203.0.113.7 is already banned until 2026-11-25 04:06 UTC (23h59m left).` */

@@ -25,12 +25,8 @@ export async function reloadIsDue({ container, session }: FlowPrevention, items:
   // The item itself is a symbolic link into the hub.
   const stat = engine.execReading(id, ['stat', '-L', '-c', '%Y', ...paths], { signal });
   const said = await unlessFault(signal, stat);
-  const changed = new TextDecoder()
-    .decode(said?.stdout)
-    .split('\n')
-    .filter((line) => /^\d+$/.test(line))
-    .map((line) => Number(line) * 1000);
-  return startedMs !== undefined && Math.max(...changed, 0) > startedMs;
+  const changed = new TextDecoder().decode(said?.stdout).match(/^\d+$/gm) ?? [];
+  return startedMs !== undefined && Math.max(...changed.map(Number), 0) * 1000 > startedMs;
 }
 
 /** Reports whether a resumed run's change has no effect yet: CrowdSec is still the same process. On a machine that is unknown. */

@@ -145,10 +145,8 @@ async function takeBack(access: MeshAccess, begun: readonly Making[], expiration
   const { session, client, ownKey } = access;
   const spanMs = (parseDuration(expiration) ?? 0) * 1000;
   const lost = (await client.apiKeys(session.signal)).filter(
-    ({ id, createdMs, expiryMs }) =>
+    ({ id, createdMs = Number.NaN, expiryMs = Number.NaN }) =>
       id !== ownKey?.id &&
-      createdMs !== undefined &&
-      expiryMs !== undefined &&
       Math.abs(expiryMs - createdMs - spanMs) < 5000 &&
       begun.some(({ atMs, known }) => !known.includes(id) && Math.abs(createdMs - atMs) < actLimitMs),
   );

@@ -100,17 +100,14 @@ export async function chooseTarget(session: Session, input: FlowInput, facts: Cl
   throw new Fault('usage.release', message, `Pass a full version, such as --to ${first.replace(/^v/, '')}. ${newestPatches}`);
 }
 
+/** Releases by minor, as the checklist has them. */
+type Recorded = Readonly<Record<string, string | number>>;
+
 /**
  * Returns a release for each minor that nodes are upgraded to in between (R73): `--via`, the recorded one, the one that the API server or
  * other nodes run, or the answer of a prompt. `--check` does not prompt: minors without a release are missing from the result.
  */
-export async function releasesBetween(
-  session: Session,
-  input: FlowInput,
-  facts: ClusterFacts,
-  target: Release,
-  kept: Readonly<Record<string, string | number>> = {},
-): Promise<ReadonlyMap<number, Release>> {
+export async function releasesBetween(session: Session, input: FlowInput, facts: ClusterFacts, target: Release, kept: Recorded = {}) {
   const given = givenBetween(input, facts, target, kept);
   const running = [...facts.apiServers, ...facts.nodes.map(({ kubelet }) => kubelet)].sort(compareReleases);
   const between = new Map<number, Release>();
@@ -133,7 +130,7 @@ export async function releasesBetween(
 }
 
 /** Releases that a resumed run recorded stay on the path, even if its nodes are past them. */
-function givenBetween(input: FlowInput, facts: ClusterFacts, target: Release, kept: Readonly<Record<string, string | number>>): Release[] {
+function givenBetween(input: FlowInput, facts: ClusterFacts, target: Release, kept: Recorded): Release[] {
   const lowest = lowestMinor(facts, target);
   const first = lowest + 1;
   const last = target.minor - 1;

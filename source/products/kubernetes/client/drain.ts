@@ -134,13 +134,10 @@ export const budgetAdvice =
 function stalled(node: string, left: readonly KubePod[], refused: readonly Refused[]): Fault {
   const reported =
     refused.length > 0 ? refused.map(({ pod, why }) => `${pod}: ${why}`) : left.slice(0, 5).map((pod) => `${podName(pod)} does not stop`);
-  return new Fault(
-    'failed.drain',
-    `${node} stays cordoned because ${countText(left.length, 'pod')} cannot be moved. ${reported.map((each) => each.replace(/\.?$/, '.')).join(' ')}`,
-    refused.length > 0
-      ? budgetAdvice
-      : 'No disruption budget blocks these pods. Find the cause with "kubectl describe pod" (a finalizer, a volume, a program that ignores SIGTERM).',
-  );
+  const message = `${node} stays cordoned because ${countText(left.length, 'pod')} cannot be moved. ${reported.map((each) => each.replace(/\.?$/, '.')).join(' ')}`;
+  const otherwise =
+    'No disruption budget blocks these pods. Find the cause with "kubectl describe pod" (a finalizer, a volume, a program that ignores SIGTERM).';
+  return new Fault('failed.drain', message, refused.length > 0 ? budgetAdvice : otherwise);
 }
 
 export async function deletePods(grant: Grant, api: ClusterApi, pods: readonly KubePod[]): Promise<void> {

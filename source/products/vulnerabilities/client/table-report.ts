@@ -126,15 +126,11 @@ function columnsOf(names: readonly string[]) {
 }
 
 type Cell = (column: number | undefined) => string;
+/** Returns the position of a cell; without a column, that of the row. */
+type CellPosition = (column?: number) => TextPosition;
 
-/** `fallback` is the subject if no column has it. `position` returns that of a cell; without a column, that of the row. */
-function addRow(
-  row: readonly string[],
-  table: TableColumns,
-  fallback: string,
-  builder: ReportBuilder,
-  position: (column?: number) => TextPosition,
-): void {
+/** `fallback` is the subject if no column has it. */
+function addRow(row: readonly string[], table: TableColumns, fallback: string, builder: ReportBuilder, position: CellPosition): void {
   const { columns, openVas } = table;
   const cell: Cell = (at) => (at === undefined ? '' : (row[at]?.trim() ?? ''));
   const score = readScore(cell(columns.score));

@@ -57,10 +57,7 @@ export function clientConfig(wanted: ClientSettings, keys: Pick<ClientKeys, 'pri
   return `${lines.join('\n')}\n`;
 }
 
-export function serverPeer(
-  { name, addresses }: Pick<ClientSettings, 'name' | 'addresses'>,
-  keys: Pick<ClientKeys, 'publicKey' | 'presharedKey'>,
-): string {
+export function serverPeer({ name, addresses }: Pick<ClientSettings, 'name' | 'addresses'>, keys: Omit<ClientKeys, 'privateKey'>): string {
   const single = addresses.map((address) => `${address.replace(/\/\d+$/, '')}/${address.includes(':') ? 128 : 32}`);
   return `${[
     `# ${name}`,
