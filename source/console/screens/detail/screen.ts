@@ -14,8 +14,9 @@ import { componentSentence } from '../components/screen.ts';
 import { homeOf, remoteOf } from '../hosts/lines.ts';
 import { describeLog, drawLog, logReads, useLog } from '../logs/shown-log.ts';
 import { componentPortsLines } from '../ports/lines.ts';
-import { fieldsLines, operationsLines } from './fields-lines.ts';
+import { fieldsLines } from './fields-lines.ts';
 import { inspectLine, inspectRows, inspectText, matchRows, watchInspection } from './inspection.ts';
+import { operationsLines } from './operations-lines.ts';
 import { overviewLines } from './overview-lines.ts';
 
 const keys = [
