@@ -5,17 +5,8 @@ import { fieldText, YamlDocument, type YamlPath } from '../yaml/document.ts';
 import { SchemaIssues } from '../yaml/schema-issues.ts';
 import type { CatalogEntry, CatalogProblem } from './catalog.ts';
 import { dependencyCircles } from './component-circles.ts';
-import {
-  type ComponentFolder,
-  componentFile,
-  composeFile,
-  depthLimit,
-  discover,
-  listDeep,
-  missing,
-  unreadable,
-  wholeFile,
-} from './component-folders.ts';
+import type { ComponentFolder } from './component-folders.ts';
+import { componentFile, composeFile, depthLimit, discover, listDeep, missing, unreadable, wholeFile } from './component-folders.ts';
 import { type ComposeProblem, readCompose } from './compose-file.ts';
 import type { Draft, RuleFinding } from './draft.ts';
 import { usesOfUnknown } from './exchange-references.ts';

@@ -3,18 +3,8 @@ import type { YamlPath } from '../yaml/document.ts';
 import { checkBackup, secretArguments } from './backup-rules.ts';
 import { checkCompose } from './compose-references.ts';
 import { credentialInputs } from './credential-inputs.ts';
-import {
-  type Draft,
-  inComponent,
-  inCompose,
-  type LintRule,
-  portAnnotation,
-  portsOf,
-  type RuleFinding,
-  servicesOf,
-  unknown,
-  variableOf,
-} from './draft.ts';
+import type { Draft, LintRule, RuleFinding } from './draft.ts';
+import { inComponent, inCompose, portAnnotation, portsOf, servicesOf, unknown, variableOf } from './draft.ts';
 import { checkApi, checkBeforeStart, checkExchange, checkReach, checkSite } from './exchange-references.ts';
 import { checkExpressions } from './expression-references.ts';
 import { joinEntry } from './join-entry.ts';

@@ -6,17 +6,8 @@ import { hasOwnFile } from '../config/own-files.ts';
 import { Fault, messageOf } from '../faults/fault.ts';
 import { isKeychainAbsent } from '../secrets/keychain.ts';
 import type { SecretStore } from '../secrets/secret-store.ts';
-import {
-  type AuditEntry,
-  type AuditEvent,
-  type ChainAnchor,
-  type ChainReport,
-  findChainEnd,
-  parseHead,
-  parseLine,
-  sealEntry,
-  verifyChain,
-} from './audit-chain.ts';
+import type { AuditEntry, AuditEvent, ChainAnchor, ChainReport } from './audit-chain.ts';
+import { findChainEnd, parseHead, parseLine, sealEntry, verifyChain } from './audit-chain.ts';
 import type { Identity } from './identity.ts';
 
 export interface AuditReport extends ChainReport {

@@ -1,18 +1,7 @@
 import type { Node } from 'jsonc-parser';
 import { positionAt } from '../../text/position.ts';
-import {
-  checkAcls,
-  checkAutoApprovers,
-  checkGrants,
-  checkName,
-  checkSsh,
-  checkUser,
-  isAddress,
-  objectIn,
-  type PolicyNames,
-  type Reach,
-  textIn,
-} from './rules.ts';
+import type { PolicyNames, Reach } from './rules.ts';
+import { checkAcls, checkAutoApprovers, checkGrants, checkName, checkSsh, checkUser, isAddress, objectIn, textIn } from './rules.ts';
 import { memberOf, membersOf, type PolicyFinding, PolicyText, partsOf, textOf } from './text.ts';
 
 const topLevel = 'groups hosts tagOwners acls grants ssh autoApprovers nodeAttrs tests sshTests randomizeClientPort'.split(' ');

@@ -1,15 +1,8 @@
 import { Fault } from '../../faults/fault.ts';
 import { newRun } from '../../session/journal.ts';
 import { holdStackLock } from '../../stack/apply/lock.ts';
-import {
-  type HaltedRecord,
-  haltedSentence,
-  type RotatingSecret,
-  readInterruptedHalts,
-  removeHalted,
-  secretsText,
-  startHalted,
-} from '../../stack/backup/stopped-containers.ts';
+import type { HaltedRecord, RotatingSecret } from '../../stack/backup/stopped-containers.ts';
+import { haltedSentence, readInterruptedHalts, removeHalted, secretsText, startHalted } from '../../stack/backup/stopped-containers.ts';
 import { readDeployment } from '../../stack/read-deployment.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { namesText } from '../../text/words.ts';

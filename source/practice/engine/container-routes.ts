@@ -6,18 +6,8 @@ import { inspectedContainer, listedContainer } from './container-json.ts';
 import { wireBytes } from './container-log.ts';
 import { type CreateBody, createContainer, specRequestOf, variablesOf } from './create-container.ts';
 import { readMoment } from './durations.ts';
-import {
-  type EngineRequest,
-  isSet,
-  Refusal,
-  type Routes,
-  readBody,
-  readFilters,
-  sendJson,
-  sendNothing,
-  sendSlowly,
-  untilClosed,
-} from './request.ts';
+import type { EngineRequest, Routes } from './request.ts';
+import { isSet, Refusal, readBody, readFilters, sendJson, sendNothing, sendSlowly, untilClosed } from './request.ts';
 import { statsOf } from './stats.ts';
 
 const sampleMs = 1_000;

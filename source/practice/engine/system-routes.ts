@@ -4,18 +4,8 @@ import { momentText, readMoment } from './durations.ts';
 import { eventJson, type PracticeEvent } from './event-log.ts';
 import { listedImages } from './image-routes.ts';
 import type { Network, Volume } from './machine.ts';
-import {
-  apiVersion,
-  type EngineRequest,
-  engineVersion,
-  oldestApiVersion,
-  Refusal,
-  type Routes,
-  readBody,
-  readFilters,
-  sendJson,
-  untilClosed,
-} from './request.ts';
+import type { EngineRequest, Routes } from './request.ts';
+import { apiVersion, engineVersion, oldestApiVersion, Refusal, readBody, readFilters, sendJson, untilClosed } from './request.ts';
 
 interface Named {
   Name: string;

@@ -10,17 +10,8 @@ import { cut } from '../../../text/width.ts';
 import { engineFor, flowOf } from '../../offers.ts';
 import { toggled } from '../../panes.ts';
 import { rememberedFor } from '../../remembered.ts';
-import {
-  createList,
-  type Drawn,
-  drawList,
-  type ListScreen,
-  onChosen,
-  scrolledText,
-  scrolledTo,
-  spokenRows,
-  type View,
-} from '../../screen.ts';
+import type { Drawn, ListScreen, View } from '../../screen.ts';
+import { createList, drawList, onChosen, scrolledText, scrolledTo, spokenRows } from '../../screen.ts';
 import { type Column, listRow, type RowSpace, tableHeading, tableRow } from '../../widgets/table-rows.ts';
 
 const keys = [

@@ -1,17 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { RequestListener } from 'node:http';
 import { type Answer, type Asked, listenerOf } from '../../../practice/answers.ts';
-import {
-  type Body,
-  done,
-  type Handled,
-  namesOf,
-  oneError,
-  Refusal,
-  type Request,
-  unsupportedOperation,
-  unsupportedPath,
-} from './answers.ts';
+import type { Body, Handled, Request } from './answers.ts';
+import { done, namesOf, oneError, Refusal, unsupportedOperation, unsupportedPath } from './answers.ts';
 import { Ceremonies, keysOf, sealConfigOf } from './ceremonies.ts';
 import { type Core, isOpenbaoFrom } from './core.ts';
 import { answerKv1, answerKv2 } from './kv.ts';
