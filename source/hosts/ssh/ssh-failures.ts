@@ -153,34 +153,21 @@ export function sshFailure(
       }
   const lines = words.join('\n').split(/\r?\n/);
   const said = lastLine(lines.findLast((line) => line.trim() !== '' && !/^(?:Warning: Permanently added|debug\d:)/.test(line)) ?? '');
-  return failureOf(
-    new Fault(
-      'unreachable.link',
-      ended(said ? `The connection to ${name} failed: ${said}` : `The connection to ${name} ended`),
-      `Check what ssh reports: ${ssh}`,
-    ),
-  );
+  const message = ended(said ? `The connection to ${name} failed: ${said}` : `The connection to ${name} ended`);
+  return failureOf(new Fault('unreachable.link', message, `Check what ssh reports: ${ssh}`));
 }
 
 function noShell(name: string, exitCode: number, before: Greeting, ssh: string): SshFailure {
   const said = lastSaid(before);
   // sshd's own words, for a login without prompts: only a keyboard-interactive login can change it.
   if (/^Password change required but no TTY available/.test(said)) {
-    return failureOf(
-      new Fault(
-        'refused.passwordExpired',
-        `The password of this user on ${name} has expired and must be changed.`,
-        `Log in once in a terminal and change the password: ${ssh}`,
-      ),
-    );
+    const message = `The password of this user on ${name} has expired and must be changed.`;
+    return failureOf(new Fault('refused.passwordExpired', message, `Log in once in a terminal and change the password: ${ssh}`));
   }
-  return failureOf(
-    new Fault(
-      'refused.shell',
-      ended(`${name} does not start a shell for this user: the login ended with exit code ${exitCode}${said && `: ${said}`}`),
-      'Use an account with a login shell, without a forced command, and without a profile (.bashrc, .profile) that ends the shell.',
-    ),
-  );
+  const message = ended(`${name} does not start a shell for this user: the login ended with exit code ${exitCode}${said && `: ${said}`}`);
+  const remedy =
+    'Use an account with a login shell, without a forced command, and without a profile (.bashrc, .profile) that ends the shell.';
+  return failureOf(new Fault('refused.shell', message, remedy));
 }
 
 const profileRemedy = 'The shell profile (.bashrc, .profile) may be waiting for input. Put prompts and programs after [ -t 0 ] || return.';
@@ -195,11 +182,6 @@ export function slowShell(name: string, before: Greeting): Fault {
 /** After an accepted login, nothing answers. Not retried automatically: each login would add another hanging process. */
 export function silentShell(name: string, before: Greeting): SshFailure {
   const said = lastSaid(before);
-  return failureOf(
-    new Fault(
-      'refused.shell',
-      ended(`${name} accepted the login, but its shell does not respond${said && `; last output: ${said}`}`),
-      `${profileRemedy} Then connect again.`,
-    ),
-  );
+  const message = ended(`${name} accepted the login, but its shell does not respond${said && `; last output: ${said}`}`);
+  return failureOf(new Fault('refused.shell', message, `${profileRemedy} Then connect again.`));
 }
