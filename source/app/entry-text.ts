@@ -1,4 +1,4 @@
-import { type CatalogEntry, type CatalogPort, upgradeStepText } from '../catalog/catalog.ts';
+import { type CatalogEntry, type CatalogPort, timedStepText } from '../catalog/catalog.ts';
 import { groupTitles } from '../catalog/groups.ts';
 import { runLocation } from '../catalog/run-location.ts';
 import { cleanLine } from '../text/clean.ts';
@@ -204,7 +204,7 @@ function factSections(entry: CatalogEntry): Sections {
       ...fields.map((field) => `${field.name}: ${joined(field.type, field.required && 'required', field.secret && 'secret', field.rule)}`),
     ]),
     [entry.deploy === 'compose' ? 'Commands in the container' : 'Commands']: unnamed(entry.cli),
-    Upgrade: upgrade ? [['', rollback, ...upgrade.steps.map(upgradeStepText), ...upgrade.notes]] : [],
+    Upgrade: upgrade ? [['', rollback, ...upgrade.steps.map(timedStepText), ...upgrade.notes]] : [],
     Notes: unnamed(entry.notes),
   };
 }

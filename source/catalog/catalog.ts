@@ -35,8 +35,13 @@ export interface CatalogEntry extends Omit<Component, 'ports' | 'services' | 'im
   own: boolean;
 }
 
-export const upgradeStepText = (step: NonNullable<Component['upgrade']>['steps'][number]): string =>
-  typeof step === 'string' ? step : step.after;
+type UpgradeStep = NonNullable<Component['upgrade']>['steps'][number];
+
+export const upgradeStepText = (step: UpgradeStep): string => (typeof step === 'string' ? step : step.after);
+
+/** For a list that is read before an update. */
+export const timedStepText = (step: UpgradeStep): string =>
+  typeof step === 'string' ? `Before the update: ${step}` : `After the update: ${step.after}`;
 
 export interface Catalog {
   readonly entries: readonly CatalogEntry[];

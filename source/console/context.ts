@@ -35,6 +35,6 @@ export const ConsoleContext = createContext<ConsoleParts | undefined>(undefined)
 
 export function useParts(): ConsoleParts {
   const parts = useContext(ConsoleContext);
-  if (!parts) throw new Error('outside of the console');
+  if (!parts) throw new Error('useParts must be called inside a ConsoleContext provider.');
   return parts;
 }

@@ -42,15 +42,15 @@ export function keychainStore(env: Environment = process.env): SecretStore {
 const purposes = {
   audit: {
     code: 'failed.auditKey',
-    loss: 'Without this file, the existing audit log cannot be verified. To start a new log, move both files.',
+    loss: 'Without this file, the existing audit log cannot be verified. To start a new log, move this file and audit.jsonl to another folder.',
   },
   backup: {
     code: 'failed.backupKey',
-    loss: 'Without this file, backups that were signed with it cannot be authenticated. To start with a new key, move the file.',
+    loss: 'Without this file, backups that were signed with it cannot be authenticated. To start with a new key, move this file to another folder.',
   },
   secrets: {
     code: 'failed.secretsAnchor',
-    loss: 'Without this file, an older copy of the sealed secrets is not detected. To continue without it, move the file.',
+    loss: 'Without this file, an older copy of the sealed secrets is not detected. To continue without it, move this file to another folder.',
   },
 } as const;
 

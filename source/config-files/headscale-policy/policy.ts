@@ -88,7 +88,7 @@ function checkShape(policy: PolicyText, { minor, users }: PolicySurroundings): v
   for (const { name, key } of membersOf(root)) {
     if (!topLevel.includes(name)) policy.wrong(key, `Unknown section "${name}". Use one of: ${topLevel.join(', ')}.`);
     else if (minor < 29 && since29.includes(name)) policy.wrong(key, `"${name}" requires Headscale 0.29 or later.`);
-    if (seen.has(name)) policy.wrong(key, `"${name}" is defined more than once; only one definition applies.`);
+    if (seen.has(name)) policy.wrong(key, `"${name}" is defined more than once. Merge the definitions.`);
     seen.add(name);
   }
   const names = namesOf(policy, { minor, users });

@@ -113,7 +113,7 @@ export const diskUsage: Procedure = async (session, input, context) => {
   return {
     message:
       reclaimable > 0
-        ? `${bytesText(reclaimable)} can be reclaimed. To list what would be removed: quarterdeck prune --dry-run (with --all, includes tagged images and named volumes)`
+        ? `${bytesText(reclaimable)} is unused, including tagged images and named volumes. To list what would be removed: quarterdeck prune --all --dry-run`
         : 'Nothing to reclaim.',
     data: { host: input.engineName, rows, items },
   };

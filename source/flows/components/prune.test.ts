@@ -151,7 +151,7 @@ describe('df', () => {
   test('works in read-only mode and changes nothing', async () => {
     fixture.policy = { ...fixture.policy, readOnly: true };
     const outcome = await fixture.run(diskUsage, undefined);
-    expect(outcome.message).toContain('7.4 KB can be reclaimed');
+    expect(outcome.message).toContain('7.4 KB is unused');
     expect(fixture.engine.requests).toEqual([]);
     expect(await fixture.audited()).toEqual([]);
   });

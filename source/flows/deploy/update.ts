@@ -1,5 +1,5 @@
 import pLimit, { type LimitFunction } from 'p-limit';
-import { upgradeStepText } from '../../catalog/catalog.ts';
+import { timedStepText } from '../../catalog/catalog.ts';
 import { parseImage } from '../../catalog/images.ts';
 import { cannotTellExitCode, Fault } from '../../faults/fault.ts';
 import type { Review } from '../../session/session.ts';
@@ -49,8 +49,10 @@ export const update: Procedure = async (session, input, context) => {
     const message = await offerSnapshots(scope, input, newer, backups, thrown);
     return withUnchecked(unchecked, message, { updated: [], current, backups });
   }
-  const steps = newer.flatMap(({ facts }) => (facts.entry.upgrade?.steps ?? []).map((step) => [facts.entry.id, upgradeStepText(step)]));
-  if (steps.length > 0) session.show({ kind: 'table', title: 'Manual update steps', columns: ['COMPONENT', 'STEP'], rows: steps });
+  const steps = newer.flatMap(({ facts: { entry } }) =>
+    (entry.upgrade?.steps ?? []).flatMap((step) => (typeof step === 'string' ? [] : [[entry.id, step.after]])),
+  );
+  if (steps.length > 0) session.show({ kind: 'table', title: 'Steps after the update', columns: ['COMPONENT', 'STEP'], rows: steps });
   const unchanged = await unchangedByFetching(planned);
   current.push(...unchanged.filter((id) => !uncheckedIds.has(id)));
   const updated = newer.map(({ facts }) => facts.entry.id).filter((id) => !unchanged.includes(id));
@@ -115,7 +117,7 @@ function withNotes(ready: ReadyPlan, fetched: readonly string[]): ReadyPlan {
   const { facts } = ready;
   const { notes = [], steps = [] } = facts.entry.upgrade ?? {};
   const unknown = fetched.map((image) => `${cleanLine(image)} is pulled to check for a newer image.`);
-  const more = [...unknown, ...notes, ...steps.map((step) => `Step: ${upgradeStepText(step)}`)];
+  const more = [...unknown, ...notes, ...steps.map(timedStepText)];
   return { ...ready, plan: { ...ready.plan, notes: [...ready.plan.notes, ...more] } };
 }
 

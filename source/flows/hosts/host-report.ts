@@ -148,7 +148,7 @@ type AddFinding = (id: string, state: HostFinding['state'], title: string, evide
 const sudoWords: Record<Surroundings['sudo'], string> = {
   root: 'already root',
   free: 'sudo without a password',
-  password: 'sudo with a password, or not permitted',
+  password: 'sudo requires a password or is not permitted',
   missing: 'sudo not installed',
 };
 

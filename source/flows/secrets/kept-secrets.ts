@@ -105,7 +105,7 @@ export const secretsReveal: Procedure = async (session, input, context) => {
     run: async (grant) => {
       const value = await vault.read(name, grant.signal, version.id);
       if (value === undefined) {
-        const message = `The value of ${shown} is missing in ${vault.where}.`;
+        const message = `The value of ${shown} is missing from ${vault.where}.`;
         throw new Fault('failed.secrets', message, 'Set the secret again, or import it from an export.');
       }
       showSecret(session, input, { label: shown, value, secondsLeft: revealedSeconds });

@@ -291,6 +291,6 @@ async function newValue(session: Session, { field, name }: Holder): Promise<stri
 }
 
 function wrongFault(component: string, field: ComponentField, what: string): Fault {
-  const remedy = `Check the log: quarterdeck logs ${component}. Both values are stored as versions.`;
+  const remedy = `Check the log: quarterdeck logs ${component}. The old and the new value are stored as versions of the secret: quarterdeck secrets list ${component}`;
   return new Fault('failed.rotate', `${component} ${what} of ${field.name}.`, remedy);
 }

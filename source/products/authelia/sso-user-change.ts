@@ -39,7 +39,7 @@ export const ssoAdd: Procedure = async (session, input, context) => {
   const title = `Have ${person.name} log in and register a second factor`;
   const detail = 'Rules with two_factor deny access without a second factor.';
   return {
-    message: `${there ? `User ${person.name} exists in` : `Added user ${person.name} to`} ${open.id}. ${how ?? ''}`.trim(),
+    message: `${there ? `User ${person.name} already exists in` : `Added user ${person.name} to`} ${open.id}. ${how ?? ''}`.trim(),
     data: { user: person.name, groups: person.groups },
     todo: { component: open.id, items: [{ id: 'second-factor', title, detail, byHand: false }] },
   };

@@ -122,7 +122,7 @@ describe('changing users', () => {
   test('gone on with after the file was written: it is seen to be there already', async () => {
     const asked = answering({ user: ['noor'], password: [secret], 'password-again': [secret] });
     const { message } = await fixture.run('sso-add', id, {}, { operator: asked });
-    expect(message).toMatch(/^User noor exists in .*already in the file/);
+    expect(message).toMatch(/^User noor already exists in .*already in the file/);
     const other = answering({ user: ['noor'], password: ['quite another one'], 'password-again': ['quite another one'] });
     await expect(fixture.run('sso-add', id, {}, { operator: other })).rejects.toMatchObject({ code: 'usage.user' });
   });

@@ -197,7 +197,7 @@ function siteLine(entry: CatalogEntry, context: FormContext, value: string): For
   const taken = new Map(context.others.flatMap(({ component, record }) => (record?.site ? [[record.site.toLowerCase(), component]] : [])));
   return {
     id: siteField,
-    label: 'Name at the reverse proxy',
+    label: 'Host name in the reverse proxy',
     kind: 'text',
     value,
     required: false,
@@ -253,7 +253,8 @@ function checkTogether(entry: CatalogEntry, context: FormContext, values: Values
   if (values[siteField]) return wrong;
   for (const variable of variables) {
     if (!variable.required || variable.mayBeEmpty || variable.kind === 'secret' || follows(variable) === undefined) continue;
-    if (!values[variable.name]) wrong[variable.name] = `${asSentence(variable.message)} Alternatively, set a name at the reverse proxy.`;
+    if (!values[variable.name])
+      wrong[variable.name] = `${asSentence(variable.message)} Alternatively, set a host name in the reverse proxy.`;
   }
   return wrong;
 }

@@ -128,8 +128,8 @@ const address = /(?<![\w${])\{(base_url|host|auth_url)\}(?!\})/g;
 const secret = /<(?:ADMIN_TOKEN|API_KEY|PASSWORD|SESSION_COOKIE)>/;
 
 const needs: Readonly<Record<string, string>> = {
-  base_url: 'Set a port of the component, or a name at the reverse proxy.',
-  host: 'Set a name at the reverse proxy: --set site=NAME.',
+  base_url: 'Set a port of the component, or a host name for its site.',
+  host: 'Set a host name for the site: --set site=NAME.',
   auth_url: 'Write the address of the sign-on portal instead: this placeholder is never filled in.',
 };
 

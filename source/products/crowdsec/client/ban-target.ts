@@ -26,7 +26,7 @@ export function parseBanTarget(text: string): BanTarget | string {
   if (/^[A-Z]{2}$/.test(code)) {
     const name = countryName(code);
     if (name !== undefined) return { scope: 'Country', value: code, shown: `${name} (${code})` };
-    if (code === 'UK') return 'The code of the United Kingdom is GB.';
+    if (code === 'UK') return 'Unknown country code "UK". Use GB for the United Kingdom.';
     return `Unknown country code "${code}". Use two letters (ISO 3166), such as FR.`;
   }
   if (/%/.test(written)) return 'Remove the zone (% and the text after it).';
