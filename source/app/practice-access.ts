@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
+import { readInstalled } from '../config/installation.ts';
 import { createOwnFolder, listOwnFolder, readOwnJson, removeOwnFolder, writeOwnFile } from '../config/own-files.ts';
 import type { OwnPaths } from '../config/paths.ts';
 import { Fault, isAbort } from '../faults/fault.ts';
@@ -95,12 +96,17 @@ export async function openOwn(
   paths: OwnPaths,
   options: Pick<PracticeOptions, 'longestBootMs'> = {},
 ): Promise<PracticeAccess & { publish(): Promise<void> }> {
-  const [{ openPractice }, catalog] = await Promise.all([import('../practice/open-practice.ts'), openCatalogWith(undefined, paths)]);
+  const [{ openPractice }, catalog, text] = await Promise.all([
+    import('../practice/open-practice.ts'),
+    openCatalogWith(undefined, paths),
+    readInstalled('dist/practice.json'),
+  ]);
+  const components = JSON.parse(text) as PracticeOptions['components'];
   const home = join(paths.run, `practice-${process.pid}`);
   await removeOwnFolder(home);
   await createOwnFolder(home);
   const folder = roomFor(home);
-  const practice = await openPractice({ folder, catalog, ...options });
+  const practice = await openPractice({ folder, catalog, components, ...options });
   let preparing: Promise<void> | undefined;
   const prepare = () => {
     preparing ??= import('./practice-deployments.ts').then(({ layPracticeDeployments }) =>

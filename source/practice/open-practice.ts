@@ -1,5 +1,6 @@
 import { chmod, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { durationMs } from '../text/quantities.ts';
 import type { ComposeRun } from './compose/compose.ts';
 import { serveApi } from './engine/api-server.ts';
 import { Machine } from './engine/machine.ts';
@@ -7,15 +8,14 @@ import { Refusal, type Routes, readBody, sendJson, untilClosed } from './engine/
 import type { ComposeFolder, Practice, PracticeFacts, PracticeOptions, PracticeProduct } from './practice.ts';
 import { openProducts } from './products.ts';
 import { buildSimulation, type Simulation } from './simulation/build-simulation.ts';
-import { days } from './simulation/component.ts';
 import { type Incidents, openIncidents } from './simulation/incidents.ts';
 
 /** Opens a practice stack on sockets in a folder that only its owner can enter. Nothing listens on the network. */
-export async function openPractice({ folder, catalog, longestBootMs }: PracticeOptions): Promise<Practice> {
+export async function openPractice({ folder, catalog, components, longestBootMs }: PracticeOptions): Promise<Practice> {
   const home = join(folder, 'home');
   await mkdir(home, { recursive: true, mode: 0o700 });
   await chmod(folder, 0o700);
-  const machine = new Machine({ portsFolder: join(folder, 'ports'), bootMs: Date.now() - days(41), mountable: home });
+  const machine = new Machine({ portsFolder: join(folder, 'ports'), bootMs: Date.now() - durationMs('41d'), mountable: home });
   const socket = join(folder, 'engine.sock');
   let closeApi = async () => {};
   const close = async () => {
@@ -25,7 +25,8 @@ export async function openPractice({ folder, catalog, longestBootMs }: PracticeO
   };
   try {
     const { products, cluster, keys } = await openProducts(folder);
-    const simulation = await buildSimulation(machine, catalog, products, { cluster, stackFolder: join(home, 'stack'), longestBootMs });
+    const stack = { components, cluster, stackFolder: join(home, 'stack'), longestBootMs };
+    const simulation = await buildSimulation(machine, catalog, products, stack);
     const incidents = openIncidents(machine, simulation);
     closeApi = await serveApi(machine, { socket, more: practiceRoutes(machine, incidents, cluster) });
     const facts: PracticeFacts = {

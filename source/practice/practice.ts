@@ -1,6 +1,7 @@
 import type { RequestListener } from 'node:http';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { ExecAnswer } from './answers.ts';
+import type { PracticeComponent } from './simulation/component-schema.ts';
 
 /** Output of `practice serve --json`. Keys and tokens are random at every start. */
 export interface PracticeFacts {
@@ -34,6 +35,8 @@ export interface ComposeFolder {
 
 export interface PracticeOptions {
   catalog: Catalog;
+  /** The content of `dist/practice.json`. */
+  components: readonly PracticeComponent[];
   /** For sockets and files, created with mode 0700 and removed at the end. Socket paths are limited to about 100 characters. */
   folder: string;
   /** Between the start of a service and its first answer; by default each takes as long as its product. */

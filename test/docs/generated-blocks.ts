@@ -17,7 +17,7 @@ export const packagePath = resolve(root, 'package.json');
 
 const tree = () => `\`\`\`
 bin/              launcher, set-up, release
-catalog/          <group>/<id>/: component.yaml, compose.yaml, files/
+catalog/          <group>/<id>/: component.yaml, compose.yaml, practice.yaml, files/
 source/           imports point downwards in this list only
   main.ts         argv -> one lazily loaded command
 ${layerDiagram()}

@@ -48,7 +48,9 @@ afterAll(async () => await folder.remove());
 
 it('packs what runs, and nothing else', () => {
   const paths = packed.files.map(({ path }) => path);
-  expect(paths).toEqual(expect.arrayContaining(['bin/quarterdeck', 'dist/main.js', 'dist/catalog.json', 'package.json', 'LICENSE']));
+  expect(paths).toEqual(
+    expect.arrayContaining(['bin/quarterdeck', 'dist/main.js', 'dist/catalog.json', 'dist/practice.json', 'package.json', 'LICENSE']),
+  );
   expect(paths.filter((path) => !/^(bin|dist|catalog|docs)\/|^(package\.json|README\.md|CHANGELOG\.md|LICENSE)$/.test(path))).toEqual([]);
   expect(
     paths.filter((path) => /\.(ts|tsx|map|mjs|test\.js)$|^bin\/(setup|release)$|\/provenance\.yaml$|^dist\/meta\.json$/.test(path)),

@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { Catalog, CatalogEntry, CatalogService } from '../../catalog/catalog.ts';
 import { interpolate, variablesIn } from '../../catalog/interpolation.ts';
+import { durationMs } from '../../text/quantities.ts';
 import { composeLabels } from '../compose/project.ts';
 import type { Container, ContainerMount, ContainerSpec, PortBinding } from '../engine/container.ts';
 import { createContainer, type SpecRequest, volumeMount } from '../engine/create-container.ts';
@@ -8,11 +9,7 @@ import { familiar, repositoryOf } from '../engine/images.ts';
 import type { Machine } from '../engine/machine.ts';
 import type { Program } from '../engine/program.ts';
 import type { DeployedComponent, ImagePin, PracticeProduct } from '../practice.ts';
-import { days, type PracticeComponent, type PracticeService } from './component.ts';
-import { applications, reverseProxy } from './components/applications.ts';
-import { notDeployed } from './components/not-deployed.ts';
-import { productComponents } from './components/products.ts';
-import { securityComponents } from './components/security.ts';
+import type { PracticeComponent, PracticeService } from './component-schema.ts';
 import { SimulatedProgram } from './simulated-program.ts';
 
 export interface SimulatedService {
@@ -26,22 +23,21 @@ export type Simulation = Awaited<ReturnType<typeof buildSimulation>>;
 
 type Products = Readonly<Record<string, PracticeProduct>>;
 
-const everyComponent: readonly PracticeComponent[] = [
-  reverseProxy,
-  ...securityComponents,
-  ...applications,
-  ...productComponents,
-  ...notDeployed,
-];
+interface Stack {
+  components: readonly PracticeComponent[];
+  cluster: PracticeProduct;
+  stackFolder: string;
+  longestBootMs: number | undefined;
+}
 
 /** Adds components to a machine, each with its past; the others can be deployed. */
 export async function buildSimulation(
   machine: Machine,
   catalog: Catalog,
   products: Products,
-  { cluster, stackFolder, longestBootMs }: { cluster: PracticeProduct; stackFolder: string; longestBootMs: number | undefined },
+  { components: all, cluster, stackFolder, longestBootMs }: Stack,
 ) {
-  const components = longestBootMs === undefined ? everyComponent : everyComponent.map((one) => bootingWithin(one, longestBootMs));
+  const components = longestBootMs === undefined ? all : all.map((one) => bootingWithin(one, longestBootMs));
   const services: SimulatedService[] = [];
   const deployed: DeployedComponent[] = [];
   for (const component of components) {
@@ -59,7 +55,7 @@ export async function buildSimulation(
       images[service.name] = { reference: image, id, digest: machine.images.image(id).digests[0] };
       services.push(added);
     }
-    if (!component.byHand) deployed.push({ component: entry.id, atMs: Date.now() - past.createdAgoMs, values, hostPorts, images, files });
+    if (!component.byHand) deployed.push({ component: entry.id, atMs: ago(past.created), values, hostPorts, images, files });
   }
   machine.cast = (spec) => programOf(machine, { components, catalog, products }, spec);
   services.push(await addCluster(machine, cluster));
@@ -78,13 +74,14 @@ export async function buildSimulation(
 
 /** What an upgrade and an experiment left behind, for `prune`. */
 function addLeftovers(machine: Machine): void {
-  const ago = (count: number) => Date.now() - days(count);
-  machine.images.load(undefined, { sizeBytes: 311_427_072, createdMs: ago(60) });
-  machine.images.add('nextcloud:31-apache', { createdMs: ago(75), sizeBytes: 1_422_917_632 });
+  machine.images.load(undefined, { sizeBytes: 311_427_072, createdMs: ago('60d') });
+  machine.images.add('nextcloud:31-apache', { createdMs: ago('75d'), sizeBytes: 1_422_917_632 });
   const labels = { 'com.docker.compose.project': 'old-wiki', 'com.docker.compose.volume': 'data' };
-  machine.addVolume('old-wiki_data', labels, ago(200), 734_003_200);
-  machine.addVolume(hashOf('practice anonymous volume'), { 'com.docker.volume.anonymous': '' }, ago(33), 48_234_496);
+  machine.addVolume('old-wiki_data', labels, ago('200d'), 734_003_200);
+  machine.addVolume(hashOf('practice anonymous volume'), { 'com.docker.volume.anonymous': '' }, ago('33d'), 48_234_496);
 }
+
+const ago = (duration: string): number => Date.now() - durationMs(duration);
 
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
 
@@ -92,7 +89,10 @@ const hashOf = (text: string): string => createHash('sha256').update(text).diges
 const job: Program = { start: (run) => setImmediate(() => run.signal.aborted || run.exit(0)) };
 
 function bootingWithin(component: PracticeComponent, longestMs: number): PracticeComponent {
-  const hastened = ({ bootMs = longestMs, ...service }: PracticeService) => ({ ...service, bootMs: Math.min(bootMs, longestMs) });
+  const hastened = ({ boot, ...service }: PracticeService) => ({
+    ...service,
+    boot: boot !== undefined && durationMs(boot) < longestMs ? boot : `${longestMs}ms`,
+  });
   const services = Object.entries(component.services).map(([name, service]) => [name, hastened(service)]);
   return { ...component, services: Object.fromEntries(services) };
 }
@@ -122,7 +122,7 @@ const repository = (image: string): string => familiar(repositoryOf(image.replac
 
 /** A cluster in a container, as `kind` creates one: no component of the catalog. */
 async function addCluster(machine: Machine, product: PracticeProduct): Promise<SimulatedService> {
-  const createdMs = Date.now() - days(11);
+  const createdMs = ago('11d');
   const [port = 6443] = Object.keys(product.listeners).map(Number);
   const behaviour: PracticeService = {
     figures: { cpuPercent: [9, 4], memoryMb: [980, 60] },
@@ -130,7 +130,7 @@ async function addCluster(machine: Machine, product: PracticeProduct): Promise<S
   };
   machine.addNetwork('kind', {}, createdMs);
   const image = 'kindest/node:v1.31.6';
-  machine.images.add(image, { createdMs: createdMs - days(30), sizeBytes: 1_036_255_232 });
+  machine.images.add(image, { createdMs: createdMs - durationMs('30d'), sizeBytes: 1_036_255_232 });
   const program = new SimulatedProgram(behaviour, { seed: 'practice cluster', product, machine });
   const request: SpecRequest = {
     name: 'practice-control-plane',
@@ -162,13 +162,13 @@ interface Addition {
 
 async function addService(machine: Machine, addition: Addition): Promise<SimulatedService> {
   const { entry, service, past, behaviour, product } = addition;
-  const createdMs = Date.now() - past.createdAgoMs;
-  const startedMs = Date.now() - past.startedAgoMs;
+  const createdMs = ago(past.created);
+  const startedMs = ago(past.started);
   const request = requestOf(machine, addition, createdMs);
   const program = new SimulatedProgram(behaviour, { seed: request.name, product, machine });
   const container = createContainer(machine, request, { program, createdMs, seed: `practice ${request.name}` });
-  if (behaviour.finished || past.stoppedAgoMs !== undefined) {
-    const [exitCode, finishedMs] = behaviour.finished ? [0, startedMs + 900] : [143, Date.now() - (past.stoppedAgoMs ?? 0)];
+  if (behaviour.finished || past.stopped) {
+    const [exitCode, finishedMs] = behaviour.finished ? [0, startedMs + 900] : [143, ago(past.stopped ?? '0s')];
     program.remember(container.log, { startedMs, endedMs: finishedMs });
     Object.assign(container.state, { status: 'exited', exitCode, startedMs, finishedMs });
     if (!behaviour.finished) {
@@ -194,7 +194,7 @@ function requestOf(machine: Machine, addition: Addition, createdMs: number): Spe
     return interpolate(text, values);
   };
   const image = fill(service.image);
-  const imageId = machine.images.add(image, { createdMs: createdMs - days(4), command: service.command.map(fill) }).id;
+  const imageId = machine.images.add(image, { createdMs: createdMs - durationMs('4d'), command: service.command.map(fill) }).id;
   const argv = behaviour.processes?.[0].split(' ') ?? [service.name];
   const project = component.byHand ? undefined : entry.id;
   const networkMode = service.networkMode === 'host' ? 'host' : project === undefined ? 'bridge' : `${project}_default`;

@@ -1,16 +1,9 @@
-/** The log of a program, as templates: see `filled`. A template can have several lines: a stack trace. */
-export interface LogTemplates {
-  /** Average time between entries; without it there are none. */
-  everyMs?: number;
-  start?: readonly string[];
-  /** Each is one template or several; the first are the most frequent. */
-  entries?: readonly (string | readonly string[])[];
-  stderr?: boolean;
-}
+import type { LogTemplates } from './component-schema.ts';
 
 export function linesOf(templates: LogTemplates | undefined, when: 'start' | 'entries', atMs: number, random: Random): string[] {
-  const { entries = [] } = templates ?? {};
-  const chosen = when === 'entries' ? [entries[Math.floor(random.next() ** 2 * entries.length)] ?? []].flat() : (templates?.start ?? []);
+  const { entries = [], start = [] } = templates ?? {};
+  const at = when === 'entries' ? Math.floor(random.next() ** 2 * entries.length) : 0;
+  const chosen = when === 'entries' ? entries.slice(at, at + 1) : start;
   return chosen.flatMap((template) => filled(template, new Date(atMs).toISOString(), random).split('\n'));
 }
 

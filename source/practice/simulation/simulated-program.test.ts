@@ -1,15 +1,17 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
+import { readInstalled } from '../../config/installation.ts';
 import { ContainerFiles } from '../engine/container-files.ts';
 import type { Machine } from '../engine/machine.ts';
-import { notDeployed } from './components/not-deployed.ts';
+import type { PracticeComponent } from './component-schema.ts';
 import { SimulatedProgram } from './simulated-program.ts';
 
 test('the default account of a new Mealie is gone after five minutes, as if someone had logged in', async () => {
   const due: { ms: number; run: () => void }[] = [];
   const machine = { later: (ms: number, run: () => void) => due.push({ ms, run }) } as unknown as Machine;
-  const service = notDeployed.find(({ component }) => component === 'recipe-manager')?.services['mealie'] ?? {};
+  const components = JSON.parse(await readInstalled('dist/practice.json')) as PracticeComponent[];
+  const service = components.find(({ component }) => component === 'recipe-manager')?.services['mealie'] ?? {};
   const program = new SimulatedProgram({ ...service, log: {} }, { seed: 'mealie', machine, product: undefined });
   program.start({
     startedMs: Date.now(),

@@ -1,15 +1,17 @@
 import type { RequestListener } from 'node:http';
-import { type ExecAnswer, listenerOf } from '../answers.ts';
+import { durationMs } from '../../text/quantities.ts';
+import { type ExecAnswer, listenerOf, said } from '../answers.ts';
 import type { PortBinding } from '../engine/container.ts';
 import type { ContainerLog } from '../engine/container-log.ts';
 import type { Machine } from '../engine/machine.ts';
 import type { Program, Run } from '../engine/program.ts';
 import type { PracticeProduct } from '../practice.ts';
-import type { Figures, PracticeService, Scenario } from './component.ts';
-import { type LogTemplates, linesOf, Random } from './log-templates.ts';
+import type { LogTemplates, PracticeService, Scenario } from './component-schema.ts';
+import { linesOf, Random } from './log-templates.ts';
+import { answerOf } from './pages.ts';
 
 const usual = 'usual';
-const idle: Figures = { cpuPercent: [0, 0], memoryMb: [1, 0] };
+const idle: NonNullable<Scenario['figures']> = { cpuPercent: [0, 0], memoryMb: [1, 0] };
 /** The log of the past is limited: it delays the start. */
 const historyMs = 8 * 3_600_000;
 const historyEntries = 700;
@@ -26,6 +28,9 @@ interface Options {
   machine: Machine;
   opens?: readonly PortBinding[];
 }
+
+const isBegunBy = ([program = '', ...args]: readonly string[], [name = '', ...words]: readonly string[]): boolean =>
+  (program === name || program.endsWith(`/${name}`)) && words.every((word, index) => word === args[index]);
 
 /** A service of the catalog: its log, its pages, its figures, alone or with a simulator behind it, in scenarios. */
 export class SimulatedProgram implements Program {
@@ -63,7 +68,7 @@ export class SimulatedProgram implements Program {
     const pageListener = listenerOf((asked) => {
       const pages = this.#setting('pages')?.[port] ?? {};
       const page = pages[asked.path] ?? pages['*'] ?? { status: 404, body: 'Not found' };
-      return typeof page === 'function' ? page(asked, this.#run?.environment ?? {}) : page;
+      return answerOf(page, asked, this.#run?.environment ?? {});
     });
     const listener = this.#product?.listeners[port] ?? pageListener;
     return (request, response) => (this.#isUp ? listener(request, response) : request.socket.destroy());
@@ -73,8 +78,8 @@ export class SimulatedProgram implements Program {
     return this.#incident ?? this.#base;
   }
 
-  #setting<Key extends keyof Scenario>(key: Key): PracticeService[Key] {
-    return (this.#service.scenarios?.[this.#scenario]?.[key] ?? this.#service[key]) as PracticeService[Key];
+  #setting<Key extends keyof Scenario>(key: Key): Scenario[Key] {
+    return this.#service.scenarios?.[this.#scenario]?.[key] ?? this.#service[key];
   }
 
   /** Fills the log between two moments. Without an end the next start continues from there, and a product writes its log then. */
@@ -89,7 +94,8 @@ export class SimulatedProgram implements Program {
   #writePast(past: Past): void {
     const { startedMs, untilMs } = past;
     const shortestMs = (Math.min(untilMs - startedMs, historyMs) || 1) / historyEntries;
-    const everyMs = Math.max(this.#service.log?.everyMs ?? Number.POSITIVE_INFINITY, shortestMs);
+    const { every } = this.#service.log ?? {};
+    const everyMs = Math.max(every === undefined ? Number.POSITIVE_INFINITY : durationMs(every), shortestMs);
     for (let ms = Math.max(startedMs + 5_000, untilMs - historyMs); ms < untilMs - 50; ms += this.#about(everyMs))
       this.#writeTemplates('entries', past, Math.floor(ms));
   }
@@ -139,8 +145,8 @@ export class SimulatedProgram implements Program {
       this.#writeTemplates('start', undefined, Date.now(), dies?.log);
       run.exit(exitCode);
     };
-    if (dies) this.#machine.later(dies.afterMs, () => end(dies.exitCode), run.signal);
-    else this.#machine.later(this.#service.bootMs ?? 500, () => this.#becomeUp(run), run.signal);
+    if (dies) this.#machine.later(durationMs(dies.after), () => end(dies.exitCode), run.signal);
+    else this.#machine.later(durationMs(this.#service.boot ?? '500ms'), () => this.#becomeUp(run), run.signal);
   }
 
   #becomeUp({ startedMs, signal }: Run): void {
@@ -152,7 +158,7 @@ export class SimulatedProgram implements Program {
       this.#base = settles.scenario;
       this.#applyScenario();
     };
-    this.#machine.later(Math.max(0, startedMs + settles.afterMs - Date.now()), settle, signal);
+    this.#machine.later(Math.max(0, startedMs + durationMs(settles.after) - Date.now()), settle, signal);
   }
 
   #applyScenario(): void {
@@ -165,12 +171,12 @@ export class SimulatedProgram implements Program {
   }
 
   #writeLater(templates: LogTemplates | undefined): void {
-    if (!this.#run || templates?.everyMs === undefined) return;
+    if (!this.#run || templates?.every === undefined) return;
     const write = () => {
       this.#writeTemplates('entries', undefined, Date.now(), templates);
       this.#writeLater(templates);
     };
-    this.#machine.later(this.#about(templates.everyMs), write, AbortSignal.any([this.#run.signal, this.#nextEntry.signal]));
+    this.#machine.later(this.#about(durationMs(templates.every)), write, AbortSignal.any([this.#run.signal, this.#nextEntry.signal]));
   }
 
   /** Begins an incident, or ends it if undefined. An incident without a scenario changes nothing. */
@@ -189,8 +195,9 @@ export class SimulatedProgram implements Program {
   exec(argv: readonly string[], stdin: string): Promise<ExecAnswer> | undefined {
     const answer = this.#product?.exec?.(argv, stdin);
     if (answer) return answer;
-    const own = this.#service.exec?.(argv, this.#scenario);
-    return own && Promise.resolve(own);
+    const printed = { ...this.#service.exec, ...this.#service.scenarios?.[this.#scenario]?.exec };
+    const command = Object.keys(printed).find((words) => isBegunBy(argv, words.split(' ')));
+    return command === undefined ? undefined : Promise.resolve(said(`${printed[command]}\n`));
   }
 
   figures(runMs: number): { cpuPercent: number; memoryBytes: number } {
