@@ -105,7 +105,9 @@ interface Known {
 
 function programOf(machine: Machine, { components, catalog, products }: Known, spec: ContainerSpec): Program | undefined {
   const wanted = spec.labels['com.docker.compose.service'] ?? '';
-  for (const component of components) {
+  const own = components.filter(({ component }) => component === spec.labels['com.docker.compose.project']);
+  // A project of another name is recognized by its services.
+  for (const component of [...own, ...components]) {
     const entry = catalog.get(component.component);
     const behaviour = component.services[wanted];
     const service = entry?.services.find(({ name, image }) => name === wanted && repository(interpolate(image)) === repository(spec.image));
