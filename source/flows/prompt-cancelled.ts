@@ -1,7 +1,8 @@
-import { Fault } from '../faults/fault.ts';
+import { Fault, type FaultCode } from '../faults/fault.ts';
 import type { Session } from '../session/session.ts';
 
-export type Left = string | { message: string; remedy: string };
+/** What a cancelled prompt leaves behind. The code is `interrupted.cancelled` by default. */
+export type Left = string | { code?: FaultCode; message: string; remedy: string };
 
 /** States the consequence if a prompt of this part is cancelled. An interrupted session keeps its fault: an action may be in progress. */
 export async function unlessCancelled<T>(session: Session, left: Left | (() => Left), part: () => Promise<T>): Promise<T> {
@@ -14,6 +15,7 @@ export async function unlessCancelled<T>(session: Session, left: Left | (() => L
 }
 
 export function cancelled(left: Left, cause?: unknown): Fault {
-  const { message, remedy } = typeof left === 'string' ? { message: left, remedy: 'Run the command again to continue.' } : left;
-  return new Fault('interrupted.cancelled', message, remedy, { cause });
+  if (typeof left === 'string') return cancelled({ message: left, remedy: 'Run the command again to continue.' }, cause);
+  const { code = 'interrupted.cancelled', message, remedy } = left;
+  return new Fault(code, message, remedy, { cause });
 }

@@ -1,5 +1,6 @@
 import { Fault } from '../../faults/fault.ts';
 import type { Session } from '../../session/session.ts';
+import { cancelled, type Left } from '../prompt-cancelled.ts';
 
 export interface SecretDelivery {
   /** Prefix of its steps. */
@@ -19,7 +20,7 @@ export interface DeliveryTexts {
   /** What is needed then, shown beside "Leave". */
   detail: string;
   /** Returns the fault for a run that is left all the same. */
-  left: (left: readonly string[], cause: Fault) => Fault;
+  left: (left: readonly string[]) => Left;
 }
 
 /** Each secret is shown alone, until its written copy was typed. A value is not shown elsewhere, nor in any journal, audit or log. */
@@ -36,7 +37,7 @@ export async function deliverSecrets(session: Session, handouts: readonly Secret
         if (await prove(session, handout, step)) break;
       } catch (thrown) {
         if (session.signal.aborted || !(thrown instanceof Fault) || thrown.kind !== 'interrupted') throw thrown;
-        if (await leaves(session, words, left, `${handout.id}${step}`)) throw words.left(left, thrown);
+        if (await leaves(session, words, left, `${handout.id}${step}`)) throw cancelled(words.left(left), thrown);
       }
     }
     await session.note(deliveredStep, handout.label);

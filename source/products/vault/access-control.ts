@@ -2,7 +2,7 @@ import { textOfPeople } from '../../config/encoding.ts';
 import { Fault } from '../../faults/fault.ts';
 import { askChoice } from '../../flows/ask-choice.ts';
 import { dryRunOf } from '../../flows/dry-run.ts';
-import type { FlowInput, FlowOutcome, Procedure } from '../../flows/flow.ts';
+import type { FlowInput, FlowOutcome } from '../../flows/flow.ts';
 import { optionsOf, showSecret } from '../../flows/flow-options.ts';
 import { showList } from '../../flows/list-table.ts';
 import { revealedSeconds } from '../../flows/secrets/flows.ts';
@@ -12,11 +12,10 @@ import { diffLines } from '../../stack/plan/plan-text.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { durationText } from '../../text/quantities.ts';
 import { logIn, type Role, VaultAccess } from './client/vault-access.ts';
-import { openVaultOf, tokenFor } from './vault-open.ts';
+import { onOpenVault, tokenFor } from './vault-open.ts';
 
-export const vaultPolicies: Procedure = async (session, input, context) => {
-  const vault = await openVaultOf(session, input, context);
-  const { component, endpoint } = vault;
+export const vaultPolicies = onOpenVault(async (vault, input) => {
+  const { session, component, endpoint } = vault;
   const { token } = await tokenFor(vault, { may: 'read and list on sys/policies/acl' });
   const access = new VaultAccess(endpoint, token);
   const name = input.words[0];
@@ -32,10 +31,10 @@ export const vaultPolicies: Procedure = async (session, input, context) => {
   }
   session.show({ kind: 'text', text: text === '' ? '(empty: all permissions)' : text });
   return { message: `Policy ${cleanLine(name)} of ${component.id}.`, data: { name, policy: text } };
-};
+});
 
-export const vaultPolicy: Procedure = async (session, input, context) => {
-  const vault = await openVaultOf(session, input, context);
+export const vaultPolicy = onOpenVault(async (vault, input) => {
+  const { session } = vault;
   const question = {
     id: 'name',
     label: 'Policy name',
@@ -79,7 +78,7 @@ export const vaultPolicy: Procedure = async (session, input, context) => {
     run: (grant) => access.writePolicy(grant, name, after),
   });
   return { message: `Wrote the policy ${shown}. It is now in effect.`, data: { name, created: before === undefined } };
-};
+});
 
 async function composed(session: Session, before: string): Promise<string> {
   const chosen = await askChoice(session, {
@@ -122,9 +121,8 @@ async function removePolicy(session: Session, access: VaultAccess, name: string,
 const usualMount = 'approle';
 const madeStep = 'made';
 
-export const vaultApprole: Procedure = async (session, input, context) => {
-  const vault = await openVaultOf(session, input, context);
-  const { component, endpoint } = vault;
+export const vaultApprole = onOpenVault(async (vault, input) => {
+  const { session, component, endpoint } = vault;
   const question = {
     id: 'role',
     label: 'Program',
@@ -164,7 +162,7 @@ export const vaultApprole: Procedure = async (session, input, context) => {
     message: `${shown} can log in to ${component.id} with the role ID ${roleId} and a new secret ID, which was tested. Its tokens are valid for ${role.ttlSeconds === 0 ? 'the default time of the server' : durationText(role.ttlSeconds * 1000)}; policies: ${role.policies.join(', ') || 'none'}.`,
     data: { role: name, mount, roleId, policies: role.policies, ttlSeconds: role.ttlSeconds, ...(made && { accessor: made.accessor }) },
   };
-};
+});
 
 /** Removes the secret id of an interrupted run: it is unknown whether it was shown, and a new one is created now. */
 async function removeLost(session: Session, access: VaultAccess, mount: string, name: string): Promise<void> {
@@ -204,12 +202,11 @@ async function roleOf(session: Session, access: VaultAccess, mount: string, name
     const remedy = `To create the policy: quarterdeck vault policy COMPONENT. Or use one of: ${known.map(cleanLine).join(', ')}.`;
     throw new Fault('usage.policy', `The policy "${cleanLine(unknown)}" does not exist, so it would grant no permissions.`, remedy);
   }
-  const ttlSeconds = there?.ttlSeconds || (await askTtl(session));
-  const role = { policies, ttlSeconds };
+  const role = { policies, ttlSeconds: there?.ttlSeconds || (await askTtl(session)) };
   await session.act({
     id: 'role',
     right: 'operate',
-    request: `POST /v1/auth/${mount}/role/${cleanLine(name)}: ${policies.map(cleanLine).join(', ')}, tokens valid for ${ttlSeconds} s`,
+    request: `POST /v1/auth/${mount}/role/${cleanLine(name)}: ${policies.map(cleanLine).join(', ')}, tokens valid for ${role.ttlSeconds} s`,
     done: async () => isSame(await access.role(mount, name, session.signal), role),
     run: (grant) => access.writeRole(grant, mount, name, role),
   });

@@ -3,10 +3,11 @@ import { askChoice } from '../../flows/ask-choice.ts';
 import { dryRunOf } from '../../flows/dry-run.ts';
 import type { FlowOutcome, Procedure, Todo } from '../../flows/flow.ts';
 import { deliverSecrets, type SecretDelivery } from '../../flows/secrets/deliver.ts';
+import type { Grant } from '../../grants/grant.ts';
 import type { Session } from '../../session/session.ts';
 import { type CeremonyStatus, decodeRoot, noCalls, RootGeneration } from './client/key-ceremonies.ts';
 import { VaultAccess } from './client/vault-access.ts';
-import { cancelCeremony, collectShares } from './key-shares.ts';
+import { afterFault, cancelCeremony, collectShares } from './key-shares.ts';
 import { type FlowVault, openVaultOf, requirePerson, tokenFor } from './vault-open.ts';
 
 const policyName = 'admin';
@@ -193,31 +194,19 @@ function chooseAttempt(session: Session, { progress, required }: CeremonyStatus)
 /** If the prompt is cancelled, the one-time password is lost: the attempt is useless, and is cancelled on the server. */
 async function collectOwn(vault: FlowVault, generation: RootGeneration, begun: CeremonyStatus): Promise<string> {
   const { session } = vault;
-  const left = (_: CeremonyStatus, cause: Fault) =>
-    new Fault(
-      'interrupted.root',
-      'No root token was created. The attempt was cancelled, because only the user who started it could decode the token.',
-      'Start again when enough holders are available.',
-      { cause },
-    );
-  try {
-    return await collectShares({ vault, ceremony: generation, left }, begun);
-  } catch (thrown) {
-    if (thrown instanceof Fault && thrown.code === 'interrupted.root' && !session.signal.aborted)
-      await cancelCeremony(session, generation, { id: 'cancel', nonce: begun.nonce });
-    throw thrown;
-  }
+  const code = 'interrupted.root';
+  const message = 'No root token was created. The attempt was cancelled, because only the user who started it could decode the token.';
+  const left = () => ({ code, message, remedy: 'Start again when enough holders are available.' }) as const;
+  const cancel = () => cancelCeremony(session, generation, { id: 'cancel', nonce: begun.nonce });
+  return collectShares({ vault, ceremony: generation, left }, begun).catch(afterFault(session, code, cancel));
 }
 
 async function contribute(vault: FlowVault, generation: RootGeneration, status: CeremonyStatus): Promise<FlowOutcome> {
   const { id } = vault.component;
-  const left = ({ progress, required }: CeremonyStatus, cause: Fault) =>
-    new Fault(
-      'interrupted.cancelled',
-      `The attempt has received ${progress} of the ${required} required shares and stays open.`,
-      `To resume: quarterdeck vault root ${id}`,
-      { cause },
-    );
+  const left = ({ progress, required }: CeremonyStatus) => ({
+    message: `The attempt has received ${progress} of the ${required} required shares and stays open.`,
+    remedy: `To resume: quarterdeck vault root ${id}`,
+  });
   const encoded = await collectShares({ vault, ceremony: generation, left }, status);
   vault.session.show({ kind: 'text', text: `Pass this value to the user who started the attempt; only they can decode it: ${encoded}` });
   return { message: `The last share was entered. The root token of ${id} is ready for the user who started the attempt.` };
@@ -225,27 +214,15 @@ async function contribute(vault: FlowVault, generation: RootGeneration, status: 
 
 /** Shows a new token to its owner. A token that is not accepted is revoked: `interrupted.handout`. */
 async function handOutToken({ session, component, endpoint }: FlowVault, handout: SecretDelivery): Promise<void> {
-  try {
-    await deliverSecrets(session, [handout], {
-      lost: () => 'The token is not delivered yet. If you quit, it is revoked.',
-      detail: 'the token is revoked',
-      left: (_, cause) =>
-        new Fault(
-          'interrupted.handout',
-          `The ${handout.label.slice(0, 1).toLowerCase()}${handout.label.slice(1)} of ${component.id} was not delivered and was revoked.`,
-          'Run the command again to create another one.',
-          { cause },
-        ),
-    });
-  } catch (thrown) {
-    if (thrown instanceof Fault && thrown.code === 'interrupted.handout') {
-      await session.act({
-        id: 'revoke',
-        right: 'operate',
-        request: 'PUT /v1/auth/token/revoke-self for the undelivered token',
-        run: (grant) => new VaultAccess(endpoint, handout.value).revokeSelf(grant),
-      });
-    }
-    throw thrown;
-  }
+  const code = 'interrupted.handout';
+  const label = `${handout.label.slice(0, 1).toLowerCase()}${handout.label.slice(1)}`;
+  const message = `The ${label} of ${component.id} was not delivered and was revoked.`;
+  const delivering = deliverSecrets(session, [handout], {
+    lost: () => 'The token is not delivered yet. If you quit, it is revoked.',
+    detail: 'the token is revoked',
+    left: () => ({ code, message, remedy: 'Run the command again to create another one.' }),
+  });
+  const request = 'PUT /v1/auth/token/revoke-self for the undelivered token';
+  const run = (grant: Grant) => new VaultAccess(endpoint, handout.value).revokeSelf(grant);
+  await delivering.catch(afterFault(session, code, () => session.act({ id: 'revoke', right: 'operate', request, run })));
 }

@@ -48,13 +48,11 @@ export const initialise: Procedure = async (session, input, context) => {
   await deliverSecrets(session, [...handouts, root], {
     lost: (left) => `Not delivered yet: ${left.join(', ')}. This is not stored and cannot be shown again later.`,
     detail: 'the server data must then be removed to start again',
-    left: (left, cause) =>
-      new Fault(
-        'failed.handout',
-        `${component.id} is initialised, but these keys were not delivered and are lost: ${left.join(', ')}.`,
-        `The server is new and empty: ${startOverText(component.id)}.`,
-        { cause },
-      ),
+    left: (left) => ({
+      code: 'failed.handout',
+      message: `${component.id} is initialised, but these keys were not delivered and are lost: ${left.join(', ')}.`,
+      remedy: `The server is new and empty: ${startOverText(component.id)}.`,
+    }),
   });
   const saved = sealing && (made.unsaved ? 'showed the sealed shares' : `saved the sealed shares in ${cleanLine(sealing.folder)}`);
   const delivered = saved ?? 'delivered every share to its holder';
@@ -102,14 +100,11 @@ async function afterNoAnswer({ session, manager, component: { id } }: FlowVault,
   if (!(thrown instanceof Fault) || thrown.kind !== 'unreachable' || session.signal.aborted) throw thrown;
   const now = await manager.seal(session.signal).catch(() => undefined);
   if (now?.initialized === false) throw thrown;
-  throw new Fault(
-    'failed.handout',
-    now
-      ? `${id} was initialised, but its response was lost, so its keys are lost.`
-      : `${id} stopped responding during initialisation; if it completed, its keys are lost.`,
-    `Check whether ${id} is initialised. If so, it is empty and its keys are lost: ${startOverText(id)}.`,
-    { cause: thrown },
-  );
+  const message = now
+    ? `${id} was initialised, but its response was lost, so its keys are lost.`
+    : `${id} stopped responding during initialisation; if it completed, its keys are lost.`;
+  const remedy = `Check whether ${id} is initialised. If so, it is empty and its keys are lost: ${startOverText(id)}.`;
+  throw new Fault('failed.handout', message, remedy, { cause: thrown });
 }
 
 function outcomeOf({ sealed, type }: SealStatus, made: ShareCounts & { recovery: boolean; delivered: string }, id: string): FlowOutcome {
@@ -181,12 +176,9 @@ async function saveSealed(grant: Grant, sealing: SealedShares, sealed: readonly 
 
 const inBase64 = (hex: string) => Buffer.from(hex, 'hex').toString('base64');
 
-async function handSealedOut(
-  session: Session,
-  { files }: SealedShares,
-  { shares: sealed, unsaved }: { shares: readonly string[]; unsaved?: string | undefined },
-  counts: ShareCounts,
-): Promise<void> {
+type Made = { shares: readonly string[]; unsaved?: string | undefined };
+
+async function handSealedOut(session: Session, { files }: SealedShares, { shares: sealed, unsaved }: Made, counts: ShareCounts) {
   if (unsaved !== undefined) {
     session.show({ kind: 'text', text: `The sealed shares could not be saved: ${unsaved} Copy them from here:` });
     for (const [at, hex] of sealed.entries()) session.show({ kind: 'text', text: `Key share ${at + 1}, sealed: ${inBase64(hex)}` });
@@ -199,13 +191,9 @@ async function handSealedOut(
     const typed: string | undefined = left ? '' : await opened(session, at + 1, where, counts, proved);
     left ||= typed === undefined;
     proved.add(shareNumber(typed ?? ''));
-    session.show({
-      kind: 'item',
-      id: `share-${at + 1}`,
-      title: `Key share ${at + 1} of ${counts.shares}`,
-      state: !typed ? 'warning' : 'ok',
-      evidence: !typed ? `not decrypted yet: ${where}` : 'decrypted by its holder',
-    });
+    const evidence = typed ? 'decrypted by its holder' : `not decrypted yet: ${where}`;
+    const title = `Key share ${at + 1} of ${counts.shares}`;
+    session.show({ kind: 'item', id: `share-${at + 1}`, title, state: typed ? 'ok' : 'warning', evidence });
   }
 }
 

@@ -1,4 +1,5 @@
-import { Fault } from '../../faults/fault.ts';
+import { Fault, type FaultCode } from '../../faults/fault.ts';
+import { type Left, unlessCancelled } from '../../flows/prompt-cancelled.ts';
 import type { SecretDelivery } from '../../flows/secrets/deliver.ts';
 import type { Session } from '../../session/session.ts';
 import type { Ceremony, CeremonyStatus, CeremonyStep } from './client/key-ceremonies.ts';
@@ -7,17 +8,12 @@ import type { SealStatus } from './client/secrets-manager.ts';
 import { rejection } from './seal.ts';
 import type { FlowVault } from './vault-open.ts';
 
-interface Collecting<Result> {
-  vault: FlowVault;
-  ceremony: Ceremony<Result>;
-  left: (status: CeremonyStatus, cause: Fault) => Fault;
-}
+type Collecting<Result> = { vault: FlowVault; ceremony: Ceremony<Result>; left: (status: CeremonyStatus) => Left };
 
 /** Prompts their holders for key shares until the ceremony has as many as it requires. Throws `failed.ceremony` if another operator ended it. */
 export async function collectShares<Result>(collecting: Collecting<Result>, begun: CeremonyStatus): Promise<Result> {
   const { vault, ceremony } = collecting;
-  const { session } = vault;
-  const { threshold } = vault.status;
+  const { session, status: seal } = vault;
   const given = new Set<number | undefined>();
   let status = begun;
   for (let turn = 1; ; turn++) {
@@ -29,7 +25,7 @@ export async function collectShares<Result>(collecting: Collecting<Result>, begu
       right: 'operate',
       request: `PUT /v1/${ceremony.path}/update with a key share (${progress} of ${required} entered)`,
       run: (grant) => ceremony.give(grant, share, nonce),
-      failure: (one) => failureOf(one, threshold),
+      failure: (one) => failureOf(one, seal.threshold),
     });
     if (!step) throw new Error('unexpected dry run');
     if (step.kind === 'done') {
@@ -41,7 +37,7 @@ export async function collectShares<Result>(collecting: Collecting<Result>, begu
       status = step.status;
     } else {
       if (step.kind === 'dropped') given.clear();
-      tellRejection(session, step, threshold);
+      tellRejection(session, step, seal.threshold);
       status = await ceremony.status(session.signal);
     }
   }
@@ -52,22 +48,24 @@ export async function cancelCeremony(session: Session, ceremony: Ceremony<unknow
   await session.act({ id, right: 'operate', request, run: (grant) => ceremony.cancel(grant, nonce) });
 }
 
-async function askShare<Result>(
-  { vault: { session, status: seal }, ceremony, left }: Collecting<Result>,
-  status: CeremonyStatus,
-  given: ReadonlySet<number | undefined>,
-): Promise<string> {
-  try {
-    const share = await session.ask.secret({
-      id: 'share',
-      label: `Key share ${status.progress + 1} of ${status.required}`,
-      help: `${status.progress} of ${status.required} accepted. Sends PUT /v1/${ceremony.path}/update. A wrong share is detected only after all required shares are entered.`,
-      check: (text) => shareProblem(text, seal, given),
-    });
-    return share.trim();
-  } catch (thrown) {
-    throw !session.signal.aborted && thrown instanceof Fault && thrown.kind === 'interrupted' ? left(status, thrown) : thrown;
-  }
+async function askShare<Result>(collecting: Collecting<Result>, status: CeremonyStatus, given: ReadonlySet<number | undefined>) {
+  const { vault, ceremony, left } = collecting;
+  const { progress, required } = status;
+  const question = {
+    id: 'share',
+    label: `Key share ${progress + 1} of ${required}`,
+    help: `${progress} of ${required} accepted. Sends PUT /v1/${ceremony.path}/update. A wrong share is detected only after all required shares are entered.`,
+    check: (text: string) => shareProblem(text, vault.status, given),
+  };
+  return (await unlessCancelled(vault.session, left(status), () => vault.session.ask.secret(question))).trim();
+}
+
+/** For `catch`: cleans up after this fault, unless the session was interrupted, and throws it again. */
+export function afterFault({ signal }: Session, code: FaultCode, cleanUp: () => Promise<unknown>) {
+  return async (thrown: unknown): Promise<never> => {
+    if (thrown instanceof Fault && thrown.code === code && !signal.aborted) await cleanUp();
+    throw thrown;
+  };
 }
 
 function failureOf<Result>(step: CeremonyStep<Result>, threshold: number): string | undefined {
@@ -75,11 +73,9 @@ function failureOf<Result>(step: CeremonyStep<Result>, threshold: number): strin
   return step.kind === 'refused' || step.kind === 'dropped' ? rejection(step, threshold) : undefined;
 }
 
-function tellRejection(
-  session: Session,
-  step: Extract<CeremonyStep<never>, { kind: 'gone' | 'refused' | 'dropped' }>,
-  threshold: number,
-): void {
+type Rejected = Extract<CeremonyStep<never>, { kind: 'gone' | 'refused' | 'dropped' }>;
+
+function tellRejection(session: Session, step: Rejected, threshold: number): void {
   if (step.kind === 'gone') {
     const message = 'The attempt was completed, cancelled or restarted in the meantime; the share was not accepted.';
     throw new Fault('failed.ceremony', message, 'Check with the other holders, then run the command again.');
@@ -91,7 +87,7 @@ function tellRejection(
   session.show({ kind: 'text', text });
 }
 
-function progressOf({ progress, required }: CeremonyStatus): { id: string; label: string; fraction: number } {
+function progressOf({ progress, required }: CeremonyStatus) {
   return { id: 'shares', label: `${progress} of ${required} key shares accepted`, fraction: required === 0 ? 0 : progress / required };
 }
 
@@ -131,6 +127,4 @@ export function shareDeliveries(shares: readonly string[], labels: readonly stri
   return shares.map((value, at) => ({ id: `share-${at + 1}`, label: labels[at] ?? '', value, whose: `the holder of share ${at + 1}` }));
 }
 
-export function shareLabels(kind: string, count: number): string[] {
-  return Array.from({ length: count }, (_, at) => `${kind} ${at + 1} of ${count}`);
-}
+export const shareLabels = (kind: string, count: number) => Array.from({ length: count }, (_, at) => `${kind} ${at + 1} of ${count}`);

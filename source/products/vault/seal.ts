@@ -25,8 +25,7 @@ export const seal: Procedure = async (session, input, context) => {
     done: async () => (await manager.seal(session.signal)).sealed,
     run: (grant) => manager.close(grant, token),
   });
-  if (session.dryRun) return { message: `Dry run: ${component.id} was not sealed.` };
-  return { message: `Sealed ${component.id}.` };
+  return { message: session.dryRun ? `Dry run: ${component.id} was not sealed.` : `Sealed ${component.id}.` };
 };
 
 /** A node that joins a cluster reports "sealed" for a moment after its last share. */
@@ -67,9 +66,9 @@ export async function sealWhenOpened({ session: { signal }, manager }: Sealable,
 export async function sendShare(
   { session, manager }: Sealable,
   share: string,
-  before: Pick<SealStatus, 'progress' | 'threshold'>,
+  before: SealStatus,
   act: Pick<Act<unknown>, 'id' | 'target'>,
-): Promise<ShareOutcome> {
+) {
   const outcome = await session.act({
     ...act,
     right: 'operate',
@@ -82,13 +81,12 @@ export async function sendShare(
 }
 
 /** Returns why a share does not count, for the audit. */
-function shareFailure(outcome: ShareOutcome, before: Pick<SealStatus, 'progress' | 'threshold'>): string | undefined {
+function shareFailure(outcome: ShareOutcome, before: SealStatus): string | undefined {
   if (outcome.kind !== 'taken') return rejection(outcome, before.threshold);
   const { sealed, progress } = outcome.status;
   const isLast = !sealed || (progress === 0 && before.progress + 1 >= before.threshold);
   return !isLast && progress <= before.progress ? 'the share was already sent, and counts only once' : undefined;
 }
 
-export function rejection({ kind, words }: { kind: 'refused' | 'dropped'; words: string }, threshold: number): string {
-  return kind === 'refused' ? `the server rejected the share: ${words}` : `the server rejected all ${threshold} shares: ${words}`;
-}
+export const rejection = ({ kind, words }: { kind: 'refused' | 'dropped'; words: string }, threshold: number) =>
+  `the server rejected ${kind === 'refused' ? 'the share' : `all ${threshold} shares`}: ${words}`;

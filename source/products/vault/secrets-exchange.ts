@@ -28,8 +28,7 @@ export const secretsExport: Procedure = async (session, input, context) => {
 };
 
 async function toFile(session: Session, input: FlowInput, collect: () => Promise<SecretBundle>): Promise<FlowOutcome> {
-  const written = await fileWord(session, input.words[0], { label: 'Export file', initial: './secrets.age' });
-  const path = fileOf(written);
+  const path = fileOf(await fileWord(session, input.words[0], { label: 'Export file', initial: './secrets.age' }));
   const replaced = await replacing(path, session.signal);
   const to = await recipientsOf(session, input);
   const answer = await session.act({
@@ -55,18 +54,14 @@ async function toFile(session: Session, input: FlowInput, collect: () => Promise
 
 async function recipientsOf(session: Session, input: FlowInput): Promise<AgeFor> {
   const recipients = optionsOf(input, 'to') ?? [];
-  if (recipients.length > 0) {
-    const wrong = recipients.find((recipient) => !/^age1[a-z0-9]+$/.test(recipient));
-    if (wrong !== undefined) {
-      const secret = /^age-secret-key/i.test(wrong);
-      const message = secret
-        ? 'The value of --to is a secret key. Pass the public key.'
-        : `--to must be an age public key, not "${cleanLine(wrong)}".`;
-      const remedy = secret ? 'The shell may have saved the key. Create a new one.' : 'Public keys begin with age1; see age-keygen -y.';
-      throw new Fault('usage.recipient', message, remedy);
-    }
-    return { recipients };
+  const wrong = recipients.find((recipient) => !/^age1[a-z0-9]+$/.test(recipient));
+  if (wrong !== undefined) {
+    const [message, remedy] = /^age-secret-key/i.test(wrong)
+      ? ['The value of --to is a secret key. Pass the public key.', 'The shell may have saved the key. Create a new one.']
+      : [`--to must be an age public key, not "${cleanLine(wrong)}".`, 'Public keys begin with age1; see age-keygen -y.'];
+    throw new Fault('usage.recipient', message, remedy);
   }
+  if (recipients.length > 0) return { recipients };
   const passphrase = await session.ask.secret({
     id: 'passphrase-of-file',
     label: 'Passphrase for the file',
@@ -158,9 +153,8 @@ export const secretsImport: Procedure = async (session, input, context) => {
       ...(replaced.length > 0 && added.length > 0 ? [{ id: 'new', label: `Import only ${countText(added.length, 'new secret')}` }] : []),
     ],
   });
-  if (taken !== 'import' && taken !== 'new') {
+  if (taken !== 'import' && taken !== 'new')
     return { message: session.dryRun ? 'Dry run: nothing was imported.' : 'Nothing was imported.' };
-  }
   const taking = taken === 'new' ? { ...sorted, replaced: [] } : sorted;
   await session.act({
     id: 'import',
@@ -196,8 +190,7 @@ async function sort(bundle: SecretBundle, kept: readonly SecretEntry[], vault: S
 }
 
 async function fromFile(session: Session, input: FlowInput): Promise<SecretBundle> {
-  const written = await fileWord(session, input.words[0], { label: 'Import file', initial: './secrets.age' });
-  const path = fileOf(written);
+  const path = fileOf(await fileWord(session, input.words[0], { label: 'Import file', initial: './secrets.age' }));
   const file = await readLocal(path, session);
   const { requiresPassphrase, openAge } = await import('../../secrets/age-file.ts');
   const asks = await requiresPassphrase(file);
@@ -210,9 +203,8 @@ async function fromFile(session: Session, input: FlowInput): Promise<SecretBundl
 async function identitiesOf(session: Session, input: FlowInput): Promise<AgeOpens> {
   const question = { id: 'identity', label: 'File with the secret key', initial: '~/.config/age/keys.txt' };
   const written = optionOf(input, 'identity') ?? (await session.ask.text(question));
-  const text = Buffer.from(await readLocal(fileOf(written), session)).toString('utf8');
-  const lines = text.split('\n').map((line) => line.trim());
-  const identities = lines.filter((line) => line.startsWith('AGE-SECRET-KEY-'));
+  const lines = new TextDecoder().decode(await readLocal(fileOf(written), session)).split('\n');
+  const identities = lines.map((line) => line.trim()).filter((line) => line.startsWith('AGE-SECRET-KEY-'));
   for (const identity of identities) session.hide(identity);
   if (identities.length > 0) return { identities };
   const remedy = 'Use an age identity file, which has a line that begins with AGE-SECRET-KEY-1.';
@@ -257,11 +249,8 @@ async function openManager(session: Session, input: FlowInput, context: FlowCont
   const endpoint = vaultEndpointAt(context.hostOf(input.engineName), manager);
   // The address is checked before the prompt for a token.
   new VaultPaths(endpoint);
-  const token = await session.ask.secret({
-    id: 'token',
-    label: `Token for ${manager}`,
-    check: (typed) => (typed.trim() === '' ? 'Enter a token.' : undefined),
-  });
+  const check = (typed: string) => (typed.trim() === '' ? 'Enter a token.' : undefined);
+  const token = await session.ask.secret({ id: 'token', label: `Token for ${manager}`, check });
   const paths = new VaultPaths(endpoint, token.trim());
   const named = (name: string, usual: string) => (optionOf(input, name) ?? usual).replace(/^\/|\/$/g, '');
   const mount = named('mount', 'secret');

@@ -20,14 +20,11 @@ export async function chooseNodes(vault: FlowVault, input: FlowInput): Promise<r
   if (named.length === 0 && !session.attended) return [];
   const nodes = await sealedNodes(vault);
   const unknown = named.find((name) => !nodes.some(({ component }) => isNamed(component, name)));
-  if (unknown !== undefined)
-    throw new Fault(
-      'usage.host',
-      `"${cleanLine(unknown)}" has no sealed secrets manager that requires ${first.threshold} of ${first.shares} key shares.`,
-      nodes.length === 0
-        ? 'No other such secrets manager was reached.'
-        : `Use one of: ${nodes.map(({ component }) => cleanLine(component.host === input.engineName ? component.id : component.host)).join(', ')}.`,
-    );
+  if (unknown !== undefined) {
+    const message = `"${cleanLine(unknown)}" has no sealed secrets manager that requires ${first.threshold} of ${first.shares} key shares.`;
+    const names = nodes.map(({ component: { host, id } }) => cleanLine(host === input.engineName ? id : host)).join(', ');
+    throw new Fault('usage.host', message, names === '' ? 'No other such secrets manager was reached.' : `Use one of: ${names}.`);
+  }
   if (named.length > 0) return nodes.filter(({ component }) => named.some((name) => isNamed(component, name)));
   if (nodes.length === 0) return [];
   const chosen = await session.ask.several({
@@ -41,13 +38,10 @@ export async function chooseNodes(vault: FlowVault, input: FlowInput): Promise<r
 }
 
 /** Matches `HOST`, or `HOST/PROJECT/COMPONENT` for one of several on a host. */
-function isNamed({ host, id, key }: ComponentView, name: string): boolean {
-  return name === host || name === id || name === key;
-}
+const isNamed = ({ host, id, key }: ComponentView, name: string) => [host, id, key].includes(name);
 
-function nameOf({ id, host, project }: ComponentView, engineName: string): string {
-  return cleanLine(host === engineName ? `${id} of the project ${project}` : `${id} on ${host}`);
-}
+const nameOf = ({ id, host, project }: ComponentView, engineName: string) =>
+  cleanLine(host === engineName ? `${id} of the project ${project}` : `${id} on ${host}`);
 
 async function sealedNodes({ session, context, component: own, status: first }: FlowVault): Promise<SealedNode[]> {
   const found: SealedNode[] = [];

@@ -83,15 +83,14 @@ async function giveShares(attempt: Attempt, begun: SealStatus): Promise<SealStat
     if (share === undefined) break;
     const before = await look(attempt);
     if (!before.sealed) {
-      session.show({ kind: 'text', text: 'The server was unsealed in the meantime; your share was not sent.' });
+      tell(session, 'The server was unsealed in the meantime; your share was not sent.');
       return before;
     }
     if (isAnother(status, before)) {
       startAnew(attempt);
       tell(session, 'The entered shares were discarded, so the count starts over.');
     }
-    const outcome = await send(attempt, share, before);
-    status = await settle(attempt, share, before, outcome);
+    status = await settle(attempt, share, before, await send(attempt, share, before));
   }
   session.progress({ ...progressOf(status), done: true });
   return status;
@@ -117,13 +116,11 @@ async function askShare({ session, component, given, sent }: Attempt, status: Se
 
 /** Cancelling is safe at any time: the server keeps the shares, and another holder can continue. */
 function leftAt({ progress, threshold }: SealStatus, component: string): Fault {
-  return new Fault(
-    'interrupted.cancelled',
+  const message =
     progress === 0
       ? `${component} is still sealed; no shares are entered.`
-      : `${component} is still sealed, with ${progress} of ${threshold} shares entered. The shares are kept until the server is unsealed, restarted or reset.`,
-    `To resume, here or elsewhere: quarterdeck unseal ${component}`,
-  );
+      : `${component} is still sealed, with ${progress} of ${threshold} shares entered. The shares are kept until the server is unsealed, restarted or reset.`;
+  return new Fault('interrupted.cancelled', message, `To resume, here or elsewhere: quarterdeck unseal ${component}`);
 }
 
 async function send(attempt: Attempt, share: string, before: SealStatus): Promise<ShareOutcome | 'lost'> {
@@ -192,15 +189,11 @@ async function afterLoss(attempt: Attempt, before: SealStatus): Promise<SealStat
 }
 
 /** A new attempt has another nonce. Before the first share there is none. */
-function isAnother(before: SealStatus, now: SealStatus): boolean {
-  return before.progress > 0 && now.nonce !== before.nonce;
-}
+const isAnother = (before: SealStatus, now: SealStatus) => before.progress > 0 && now.nonce !== before.nonce;
 
-function tell(session: Session, text: string): void {
-  session.show({ kind: 'text', text });
-}
+const tell = (session: Session, text: string) => session.show({ kind: 'text', text });
 
-function progressOf({ progress, threshold, sealed, recoverySeal }: SealStatus): { id: string; label: string; fraction: number } {
+function progressOf({ progress, threshold, sealed, recoverySeal }: SealStatus) {
   const given = sealed ? progress : threshold;
   return {
     id: unsealStep,
@@ -217,10 +210,7 @@ function dataOf({ sealed, progress, threshold, shares, version, type }: SealStat
 async function chooseRecovery(session: Session, { recoverySeal, migration, type }: SealStatus, id: string): Promise<void> {
   if (!recoverySeal || migration) return;
   const sentence = `${id} unseals automatically (${type}) when it starts. If it was sealed manually, recovery shares can also unseal it, unless its auto-unseal service is unreachable.`;
-  if (!session.attended) {
-    session.show({ kind: 'text', text: sentence });
-    return;
-  }
+  if (!session.attended) return tell(session, sentence);
   const chosen = await askChoice(session, {
     id: 'recovery',
     label: `${id} unseals automatically. Enter recovery shares anyway?`,

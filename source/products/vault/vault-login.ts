@@ -1,14 +1,14 @@
 import { Fault } from '../../faults/fault.ts';
 import { askChoice } from '../../flows/ask-choice.ts';
 import { dryRunOf } from '../../flows/dry-run.ts';
-import type { FlowInput, Procedure } from '../../flows/flow.ts';
+import type { FlowInput } from '../../flows/flow.ts';
 import { optionOf } from '../../flows/flow-options.ts';
 import { showList } from '../../flows/list-table.ts';
 import type { Session } from '../../session/session.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { durationText } from '../../text/quantities.ts';
 import { logIn, type TokenFacts, VaultAccess } from './client/vault-access.ts';
-import { type FlowVault, forgetToken, keptTokenName, openVaultOf, readKeptToken, tokenFor } from './vault-open.ts';
+import { type FlowVault, forgetToken, keptTokenName, onOpenVault, readKeptToken, tokenFor } from './vault-open.ts';
 
 const methods = {
   token: ['A token', 'an existing token'],
@@ -16,9 +16,8 @@ const methods = {
   userpass: 'User name and password',
 } as const;
 
-export const vaultLogin: Procedure = async (session, input, context) => {
-  const vault = await openVaultOf(session, input, context);
-  const { component } = vault;
+export const vaultLogin = onOpenVault(async (vault, input) => {
+  const { session, component } = vault;
   const method = await methodOf(session, input);
   if (session.dryRun) {
     const would = `log in (${method}), look up the token, and offer to store it`;
@@ -32,15 +31,11 @@ export const vaultLogin: Procedure = async (session, input, context) => {
     message: `Logged in to ${component.id}${facts.displayName && ` as ${facts.displayName}`}${isKept ? '; the token is stored' : '; the token was not stored'}.`,
     data: { ...dataOf(facts), kept: isKept },
   };
-};
+});
 
 function methodOf(session: Session, input: FlowInput): Promise<keyof typeof methods> {
-  const unknown = (given: string) =>
-    new Fault(
-      'usage.method',
-      `Unsupported login method "${cleanLine(given)}".`,
-      `Use one of: ${Object.keys(methods).join(', ')}. For other methods, log in with the server's own command and enter its token.`,
-    );
+  const remedy = `Use one of: ${Object.keys(methods).join(', ')}. For other methods, log in with the server's own command and enter its token.`;
+  const unknown = (given: string) => new Fault('usage.method', `Unsupported login method "${cleanLine(given)}".`, remedy);
   const question = { id: 'method', label: 'Login method', choices: methods, initial: 'token' } as const;
   return askChoice(session, question, { given: optionOf(input, 'method'), unknown });
 }
@@ -58,16 +53,13 @@ async function byLogin({ session, endpoint }: FlowVault, method: 'approle' | 'us
     check: (text) => (/^[\w./-]+$/.test(text.trim()) ? undefined : 'Enter a path such as approle.'),
   });
   const at = mount.trim().replace(/^auth\/|^\/|\/$/g, '');
-  const { ask } = session;
-  let user: string | undefined;
-  let body: object;
-  if (method === 'approle') {
-    const roleId = (await ask.text({ id: 'role-id', label: 'Role ID', check: filled })).trim();
-    body = { role_id: roleId, secret_id: (await ask.secret({ id: 'secret-id', label: 'Secret ID', check: filled })).trim() };
-  } else {
-    user = (await ask.text({ id: 'user', label: 'User', check: filled })).trim();
-    body = { password: await ask.secret({ id: 'password', label: 'Password', check: filled }) };
-  }
+  const text = async (id: string, label: string) => (await session.ask.text({ id, label, check: filled })).trim();
+  const secret = (id: string, label: string) => session.ask.secret({ id, label, check: filled });
+  const user = method === 'userpass' ? await text('user', 'User') : undefined;
+  const body =
+    user === undefined
+      ? { role_id: await text('role-id', 'Role ID'), secret_id: (await secret('secret-id', 'Secret ID')).trim() }
+      : { password: await secret('password', 'Password') };
   const token = await session.act({
     id: 'login',
     right: 'operate',
@@ -101,9 +93,8 @@ async function keep({ session, context, component }: FlowVault, token: string, f
   return true;
 }
 
-export const vaultLogout: Procedure = async (session, input, context) => {
-  const vault = await openVaultOf(session, input, context);
-  const { component, endpoint } = vault;
+export const vaultLogout = onOpenVault(async (vault) => {
+  const { session, component, endpoint } = vault;
   const token = await readKeptToken(vault);
   if (token === undefined) return { message: `No token is stored for ${component.id}.` };
   const tokens = new VaultAccess(endpoint, token);
@@ -124,16 +115,15 @@ export const vaultLogout: Procedure = async (session, input, context) => {
     ? `The stored root token of ${component.id} was deleted, but not revoked. To revoke it: quarterdeck vault revoke-root ${component.id}`
     : `Logged out of ${component.id}: the token ${facts ? 'was revoked and' : 'is rejected by the server, and was'} deleted.`;
   return { message };
-};
+});
 
-export const vaultToken: Procedure = async (session, input, context) => {
-  const vault = await openVaultOf(session, input, context);
+export const vaultToken = onOpenVault(async (vault) => {
   const { component } = vault;
   const { token } = await tokenFor(vault, { may: 'read on auth/token/lookup-self, as in the default policy' });
   const remedy = `The token has expired, was revoked, belongs to another server, or lacks the default policy. Log in: quarterdeck vault login ${component.id}`;
   const facts = await factsOf(vault, token, remedy);
   return { message: `The token for ${component.id} ${lifeOf(facts)}.`, data: dataOf(facts) };
-};
+});
 
 /** Looks a token up and shows its properties. Throws `failed.login` if the server does not accept it. */
 async function factsOf({ session, component, endpoint }: FlowVault, token: string, remedy: string): Promise<TokenFacts> {
@@ -151,12 +141,7 @@ async function factsOf({ session, component, endpoint }: FlowVault, token: strin
   return facts;
 }
 
-function lifeOf({ ttlSeconds }: TokenFacts): string {
-  return ttlSeconds === 0 ? 'never expires' : `expires in ${durationText(ttlSeconds * 1000)}`;
-}
-
-function dataOf({ isRoot: _, ...facts }: TokenFacts): object {
-  return facts;
-}
+const lifeOf = ({ ttlSeconds }: TokenFacts) => (ttlSeconds === 0 ? 'never expires' : `expires in ${durationText(ttlSeconds * 1000)}`);
+const dataOf = ({ isRoot: _, ...facts }: TokenFacts) => facts;
 
 const filled = (text: string) => (text.trim() === '' ? 'Enter a value, or cancel.' : undefined);

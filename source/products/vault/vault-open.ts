@@ -3,7 +3,7 @@ import { Fault } from '../../faults/fault.ts';
 import type { ComponentView } from '../../fleet/model.ts';
 import { entryOf, targetOf } from '../../flows/call-target.ts';
 import { componentOf } from '../../flows/components/service-targets.ts';
-import type { FlowContext, FlowInput } from '../../flows/flow.ts';
+import type { FlowContext, FlowInput, FlowOutcome, Procedure } from '../../flows/flow.ts';
 import type { SecretName } from '../../secrets/secrets.ts';
 import type { Session } from '../../session/session.ts';
 import { SecretsManager } from './client/secrets-manager.ts';
@@ -37,6 +37,11 @@ export async function openVaultOf(session: Session, input: FlowInput, context: F
   if (!initialized) throw new Fault('refused.notInitialised', `${id} is not initialised.`, `quarterdeck init ${id}`);
   if (!sealed) return vault;
   throw new Fault('refused.sealed', `${id} is sealed (${progress} of ${threshold} key shares entered).`, `quarterdeck unseal ${id}`);
+}
+
+/** Creates a flow on an open secrets manager. */
+export function onOpenVault(run: (vault: FlowVault, input: FlowInput) => Promise<FlowOutcome>): Procedure {
+  return async (session, input, context) => run(await openVaultOf(session, input, context), input);
 }
 
 /**
@@ -81,9 +86,8 @@ export async function tokenFor(
   if (typed.trim() !== '') return { token: typed.trim(), isKept: false };
   const kept = await readKeptToken(vault);
   if (kept !== undefined) return { token: kept, isKept: true };
-  if (!unanswered) {
+  if (!unanswered)
     throw new Fault('usage.token', `No token is stored for ${name}.`, `Enter a token, or store one: quarterdeck vault login ${name}`);
-  }
   const remedy = `Store a token: quarterdeck vault login ${name}. Or pipe {"${id}": "..."} to --answers -.`;
   throw new Fault('usage.unanswered', `Cannot prompt without a terminal: no token is stored for ${name}.`, remedy, { cause: unanswered });
 }

@@ -1,10 +1,10 @@
 import { Fault } from '../../faults/fault.ts';
 import { dryRunOf } from '../../flows/dry-run.ts';
-import type { FlowOutcome, Procedure } from '../../flows/flow.ts';
+import type { FlowOutcome } from '../../flows/flow.ts';
 import { countText, durationText } from '../../text/quantities.ts';
 import { RootGeneration } from './client/key-ceremonies.ts';
 import { type TokenFacts, VaultAccess } from './client/vault-access.ts';
-import { type FlowVault, forgetToken, openVaultOf, readKeptToken, tokenFor } from './vault-open.ts';
+import { type FlowVault, forgetToken, onOpenVault, readKeptToken, tokenFor } from './vault-open.ts';
 
 /** Other root tokens are not searched for if there are more tokens than this. */
 const mostTokens = 500;
@@ -12,9 +12,8 @@ const revokedStep = 'revoked';
 /** A token that can write policies can grant itself everything. */
 const adminPath = 'sys/policies/acl/quarterdeck-is-asking';
 
-export const vaultRevokeRoot: Procedure = async (session, input, context) => {
-  const vault = await openVaultOf(session, input, context);
-  const { component, endpoint } = vault;
+export const vaultRevokeRoot = onOpenVault(async (vault) => {
+  const { session, component, endpoint } = vault;
   if (session.dryRun) {
     const would = 'prompt for the root token and another admin token, test the latter, and only then send PUT /v1/auth/token/revoke-self';
     return dryRunOf(session, would, `the root token of ${component.id} was not revoked.`);
@@ -62,7 +61,7 @@ export const vaultRevokeRoot: Procedure = async (session, input, context) => {
     message: `Revoked the root token of ${component.id}. Remaining access: ${other.evidence}.`,
     data: { otherRoots: roots ?? null },
   };
-};
+});
 
 /** The run was interrupted after the token was revoked: only a stored copy, which is useless now, is left to remove. */
 async function afterRevoking(vault: FlowVault): Promise<FlowOutcome> {
@@ -78,16 +77,15 @@ async function afterRevoking(vault: FlowVault): Promise<FlowOutcome> {
 /** The shares if they alone create a root token, otherwise another token that was tested in this run. */
 async function otherAdmin({ session, component, endpoint }: FlowVault, root: TokenFacts): Promise<{ evidence: string; token?: string }> {
   const byShares = (await RootGeneration.open(endpoint, undefined, session.signal)) !== undefined;
-  const token = (
-    await session.ask.secret({
-      id: 'other',
-      label: 'Token of another admin',
-      help: byShares
-        ? 'The token is tested before anything is revoked. Leave empty to rely on the key shares, which can create a root token without a login.'
-        : 'The token is tested before anything is revoked. This server cannot create a root token without a login, so without other access you are locked out, unless its configuration allows that again.',
-      check: (text) => (text.trim() === '' && !byShares ? 'Enter a token, or cancel.' : undefined),
-    })
-  ).trim();
+  const typed = await session.ask.secret({
+    id: 'other',
+    label: 'Token of another admin',
+    help: byShares
+      ? 'The token is tested before anything is revoked. Leave empty to rely on the key shares, which can create a root token without a login.'
+      : 'The token is tested before anything is revoked. This server cannot create a root token without a login, so without other access you are locked out, unless its configuration allows that again.',
+    check: (text) => (text.trim() === '' && !byShares ? 'Enter a token, or cancel.' : undefined),
+  });
+  const token = typed.trim();
   if (token === '') return { evidence: 'the key shares, which can create a root token without a login' };
   const tokens = new VaultAccess(endpoint, token);
   const facts = await tokens.self(session.signal);

@@ -1,12 +1,12 @@
 import { Fault } from '../../faults/fault.ts';
-import { askChoice } from '../../flows/ask-choice.ts';
+import { askChoice, choicesOf } from '../../flows/ask-choice.ts';
 import { dryRunOf } from '../../flows/dry-run.ts';
 import type { FlowOutcome, Procedure } from '../../flows/flow.ts';
-import { deliveredStep, deliverSecrets } from '../../flows/secrets/deliver.ts';
+import { type DeliveryTexts, deliveredStep, deliverSecrets } from '../../flows/secrets/deliver.ts';
 import type { Session } from '../../session/session.ts';
 import { type CeremonyStatus, type NewShares, ShareRotation } from './client/key-ceremonies.ts';
 import { shareNumber, shareProblem } from './client/key-share.ts';
-import { cancelCeremony, collectShares, promptCounts, type ShareCounts, shareDeliveries, shareLabels } from './key-shares.ts';
+import { afterFault, cancelCeremony, collectShares, promptCounts, type ShareCounts, shareDeliveries, shareLabels } from './key-shares.ts';
 import { type FlowVault, openVaultOf, requirePerson, tokenFor } from './vault-open.ts';
 
 const begunStep = 'begun';
@@ -30,13 +30,10 @@ export const vaultRotate: Procedure = async (session, input, context) => {
   const begun = await beginRotation(vault, rotation);
   if (begun === 'current') return inForceAlready(component.id, status, recovery);
   if (begun === 'proved') return outcomeOf(component.id, await manager.seal(session.signal), recovery);
-  const left = ({ progress, required }: CeremonyStatus, cause: Fault) =>
-    new Fault(
-      'interrupted.cancelled',
-      `The rotation has received ${progress} of the ${required} required shares; the previous shares are still valid.`,
-      `To resume or cancel the rotation: quarterdeck vault rotate ${component.id}. Sealing or restarting the server also cancels it.`,
-      { cause },
-    );
+  const left = ({ progress, required }: CeremonyStatus) => ({
+    message: `The rotation has received ${progress} of the ${required} required shares; the previous shares are still valid.`,
+    remedy: `To resume or cancel the rotation: quarterdeck vault rotate ${component.id}. Sealing or restarting the server also cancels it.`,
+  });
   const made = await collectShares({ vault, ceremony: rotation, left }, begun);
   const counts = { shares: made.shares.length, threshold: begun.threshold };
   await giveOut(vault, rotation, made);
@@ -52,23 +49,18 @@ async function beginRotation({ session, component, status: now }: FlowVault, rot
   if (!status.started && session.noted(provingStep).length > 0 && (await isSettled(session))) return 'current';
   if (status.started) {
     const shown = status.verificationNonce !== '';
+    const typed = `${status.threshold} holders type their new shares`;
     const chosen = await session.ask.choice({
       id: 'attempt',
       label: shown
         ? `A rotation was interrupted after its new shares (${status.threshold} of ${status.shares}) were created`
         : `A rotation to ${status.threshold} of ${status.shares} shares is in progress, with ${status.progress} of ${status.required} entered`,
       help: 'The current shares are valid until the new ones are verified. Other holders may be entering theirs now.',
-      choices: [
-        shown
-          ? {
-              value: 'prove',
-              label: 'Activate the new shares, if every holder has theirs',
-              detail: `${status.threshold} holders type their new shares`,
-            }
-          : { value: 'continue', label: 'Resume' },
-        { value: 'drop', label: 'Cancel the rotation and start again', detail: 'shares already entered must be entered again' },
-        { value: 'leave', label: 'Leave as is' },
-      ],
+      choices: choicesOf({
+        ...(shown ? { prove: ['Activate the new shares, if every holder has theirs', typed] as const } : { continue: 'Resume' }),
+        drop: ['Cancel the rotation and start again', 'shares already entered must be entered again'],
+        leave: 'Leave as is',
+      }),
       initial: shown ? initialOf(session, status) : 'continue',
       fresh: true,
     });
@@ -118,37 +110,28 @@ async function isSettled(session: Session): Promise<boolean> {
 }
 
 async function giveOut({ session, component: { id } }: FlowVault, rotation: ShareRotation, made: NewShares): Promise<void> {
-  const isInForce = made.verificationNonce === '';
   const handouts = shareDeliveries(made.shares, shareLabels('New key share', made.shares.length));
-  try {
-    await deliverSecrets(session, handouts, {
-      lost: (left) =>
-        isInForce
-          ? `The new shares are already valid. These were not delivered and cannot be shown again: ${left.join(', ')}.`
-          : `Not delivered yet: ${left.join(', ')}. If you quit, the rotation is cancelled and the previous shares stay valid.`,
-      detail: isInForce ? 'then rotate again immediately, while the server is unsealed' : 'the previous shares stay valid',
-      left: (left, cause) =>
-        isInForce
-          ? new Fault(
-              'failed.handout',
-              `The new shares of ${id} are valid, but these were not delivered: ${left.join(', ')}.`,
-              `Rotate again while the server is unsealed: quarterdeck vault rotate ${id}`,
-              { cause },
-            )
-          : new Fault(
-              'interrupted.handout',
-              `The previous shares of ${id} stay valid, because not all new shares were delivered.`,
-              'Destroy the new shares that were written down. Rotate again when all holders are available.',
-              { cause },
-            ),
-    });
-  } catch (thrown) {
-    if (thrown instanceof Fault && thrown.code === 'interrupted.handout' && !session.signal.aborted) {
-      const { nonce } = await rotation.status(session.signal);
-      await cancelCeremony(session, rotation, { id: 'cancel', nonce });
-    }
-    throw thrown;
-  }
+  const inForce: DeliveryTexts = {
+    lost: (left) => `The new shares are already valid. These were not delivered and cannot be shown again: ${left.join(', ')}.`,
+    detail: 'then rotate again immediately, while the server is unsealed',
+    left: (left) => ({
+      code: 'failed.handout',
+      message: `The new shares of ${id} are valid, but these were not delivered: ${left.join(', ')}.`,
+      remedy: `Rotate again while the server is unsealed: quarterdeck vault rotate ${id}`,
+    }),
+  };
+  const unproved: DeliveryTexts = {
+    lost: (left) => `Not delivered yet: ${left.join(', ')}. If you quit, the rotation is cancelled and the previous shares stay valid.`,
+    detail: 'the previous shares stay valid',
+    left: () => ({
+      code: 'interrupted.handout',
+      message: `The previous shares of ${id} stay valid, because not all new shares were delivered.`,
+      remedy: 'Destroy the new shares that were written down. Rotate again when all holders are available.',
+    }),
+  };
+  const cancel = async () => cancelCeremony(session, rotation, { id: 'cancel', nonce: (await rotation.status(session.signal)).nonce });
+  const delivering = deliverSecrets(session, handouts, made.verificationNonce === '' ? inForce : unproved);
+  await delivering.catch(afterFault(session, 'interrupted.handout', cancel));
 }
 
 function inForceAlready(id: string, { shares, threshold }: ShareCounts, recovery: boolean): FlowOutcome {

@@ -12,15 +12,14 @@ import { bytesText } from '../../text/quantities.ts';
 import { createSnapshot, readSnapshot, restoreSnapshot, snapshotLimitBytes } from './client/raft-snapshot.ts';
 import { VaultAccess } from './client/vault-access.ts';
 import { sealWhenBack } from './seal.ts';
-import { type FlowVault, openVaultOf, tokenFor } from './vault-open.ts';
+import { type FlowVault, onOpenVault, openVaultOf, tokenFor } from './vault-open.ts';
 
 const limitMs = 15 * 60_000;
 
 const snapshotFile = (name: string) => `./${name}-${new Date().toISOString().slice(0, 16).replace(/[T:]/g, '-')}.snap`;
 
-export const vaultSnapshot: Procedure = async (session, input, context) => {
-  const vault = await openVaultOf(session, input, context);
-  const { component, status } = vault;
+export const vaultSnapshot = onOpenVault(async (vault, input) => {
+  const { session, component, status } = vault;
   const question = { label: 'File on this machine for the snapshot', initial: snapshotFile(component.id) };
   const path = fileOf(await fileWord(session, input.words[0], question));
   const replaced = await replacing(path, session.signal);
@@ -34,7 +33,7 @@ export const vaultSnapshot: Procedure = async (session, input, context) => {
     message: `Saved ${cleanLine(path)}: ${bytesText(taken.sizeBytes)}, complete, as of index ${taken.index}. The file is encrypted, and a restore requires ${opens}.`,
     data: { file: path, ...taken, threshold: status.threshold, shares: status.shares },
   };
-};
+});
 
 /** Saves a snapshot to a file that only the operator can read. Returns undefined in a dry run. `saved` is called once it is there whole. */
 async function save(
@@ -70,11 +69,8 @@ const restoredStep = 'restored';
 const savedStep = 'saved';
 
 export const vaultRestore: Procedure = async (session, input, context) => {
-  const written = await fileWord(session, input.words[0], {
-    label: 'Snapshot file on this machine',
-    help: 'The snapshot is verified before anything is sent.',
-  });
-  const file = fileOf(written);
+  const question = { label: 'Snapshot file on this machine', help: 'The snapshot is verified before anything is sent.' };
+  const file = fileOf(await fileWord(session, input.words[0], question));
   const shown = cleanLine(file);
   const bytes = await localFiles.read(file, { signal: session.signal, limitBytes: snapshotLimitBytes });
   if (!bytes) throw new Fault('usage.path', `${shown} does not exist.`, 'Choose an existing snapshot.');

@@ -10,16 +10,15 @@ import { cleanLine } from '../../text/clean.ts';
 import { countText } from '../../text/quantities.ts';
 import { wordsOf } from '../../text/words.ts';
 import { type Engine, type PathEntry, pathIn, VaultPaths } from './client/vault-paths.ts';
-import { openVaultOf, tokenFor } from './vault-open.ts';
+import { onOpenVault, openVaultOf, tokenFor } from './vault-open.ts';
 
-export const vaultList: Procedure = async (session, input, context) => {
-  const vault = await openVaultOf(session, input, context);
+export const vaultList = onOpenVault(async (vault, input) => {
+  const { session } = vault;
   const folder = pathOf(input);
   const { token } = await tokenFor(vault, { may: folder === undefined ? 'access to a key-value engine' : 'list on the path' });
   const paths = new VaultPaths(vault.endpoint, token);
-  if (folder !== undefined) {
+  if (folder !== undefined)
     return listed(session, folder, await paths.list(await paths.engineOf(folder, session.signal), folder, session.signal));
-  }
   const engines = await paths.engines(session.signal);
   showList(session, engines, {
     ENGINE: ({ mount }) => cleanLine(mount),
@@ -27,7 +26,7 @@ export const vaultList: Procedure = async (session, input, context) => {
     PURPOSE: ({ description }) => description,
   });
   return { message: `${countText(engines.length, 'accessible key-value engine')}.`, data: { engines } };
-};
+});
 
 function listed(session: Session, folder: string, names: readonly string[]): FlowOutcome {
   const shown = cleanLine(folder.replace(/\/$/, ''));
@@ -85,9 +84,8 @@ export const vaultRead: Procedure = async (session, input, context) => {
 
 async function choosePath(session: Session, paths: VaultPaths): Promise<string> {
   const engines = await paths.engines(session.signal);
-  if (engines.length === 0) {
+  if (engines.length === 0)
     throw new Fault('usage.path', 'The token has no access to a key-value engine.', 'Pass a path, or use another token.');
-  }
   let at = '';
   let engine: Engine | undefined;
   for (let step = 1; ; step++) {
@@ -121,17 +119,13 @@ async function chooseField(session: Session, { options }: FlowInput, path: strin
 }
 
 async function reveal({ session, engine, shown }: OpenPath, input: FlowInput, { values, version }: PathEntry, field: string) {
-  const value = values[field];
-  const secret = {
-    label: `${shown} ${cleanLine(field)}`,
-    value: typeof value === 'string' ? value : JSON.stringify(value),
-    secondsLeft: revealedSeconds,
-  };
+  const stored = values[field];
+  const value = typeof stored === 'string' ? stored : JSON.stringify(stored);
   await session.act({
     id: 'reveal',
     right: 'reveal',
     request: `reveal ${cleanLine(field)} of ${shown}${engine.version === 2 ? ` (version ${version})` : ''}`,
-    run: async () => showSecret(session, input, secret),
+    run: async () => showSecret(session, input, { label: `${shown} ${cleanLine(field)}`, value, secondsLeft: revealedSeconds }),
   });
 }
 
@@ -147,8 +141,8 @@ function versionOf(input: FlowInput): number | undefined {
   throw new Fault('usage.version', `--version must be a whole number from 1, not "${cleanLine(written)}".`, 'For example: --version 3');
 }
 
-export const vaultWrite: Procedure = async (session, input, context) => {
-  const vault = await openVaultOf(session, input, context);
+export const vaultWrite = onOpenVault(async (vault, input) => {
+  const { session } = vault;
   const path = pathOf(input) ?? (await askPath(session));
   const shown = cleanLine(path);
   const keys = await keysOf(session, input);
@@ -186,7 +180,7 @@ export const vaultWrite: Procedure = async (session, input, context) => {
     message: version === undefined ? `Wrote ${shown}.` : `Wrote ${shown}, version ${version}.`,
     data: { path, keys: Object.keys(values), ...(version !== undefined && { version }) },
   };
-};
+});
 
 async function askPath(session: Session): Promise<string> {
   const typed = await session.ask.text({
@@ -203,7 +197,8 @@ async function keysOf(session: Session, { words, options }: FlowInput): Promise<
   const given = words.slice(1);
   const withValue = given.find((word) => word.includes('='));
   if (withValue !== undefined) {
-    const remedy = `Pass only the keys; you are prompted for the values. If the value was a secret, replace it, because the shell may have saved it.`;
+    const remedy =
+      'Pass only the keys; you are prompted for the values. If the value was a secret, replace it, because the shell may have saved it.';
     throw new Fault('usage.words', 'Values are not accepted on the command line, where other programs can see them.', remedy);
   }
   if (given.length > 0) return [...new Set(given)];
@@ -222,19 +217,11 @@ async function askValues(session: Session, keys: readonly string[]): Promise<Rec
   const values: Record<string, string> = {};
   for (const key of keys) {
     const shown = cleanLine(key);
-    const value = await session.ask.secret({
-      id: `value-${key}`,
-      label: `Value of ${shown}`,
-      check: (text) => (text === '' ? 'Enter a value, or cancel.' : undefined),
-    });
-    if (session.attended) {
-      await session.ask.secret({
-        id: `again-${key}`,
-        label: `Repeat ${shown}`,
-        help: 'The input is masked. Enter the value again to detect typing errors.',
-        check: (text) => (text === value ? undefined : 'The values do not match.'),
-      });
-    }
+    const check = (text: string) => (text === '' ? 'Enter a value, or cancel.' : undefined);
+    const value = await session.ask.secret({ id: `value-${key}`, label: `Value of ${shown}`, check });
+    const help = 'The input is masked. Enter the value again to detect typing errors.';
+    const mismatch = (text: string) => (text === value ? undefined : 'The values do not match.');
+    if (session.attended) await session.ask.secret({ id: `again-${key}`, label: `Repeat ${shown}`, help, check: mismatch });
     values[key] = value;
   }
   return values;

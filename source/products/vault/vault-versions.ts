@@ -98,16 +98,15 @@ async function versionsOf(found: OpenPath): Promise<readonly PathVersion[]> {
 
 async function removeWhole(found: OpenPath): Promise<FlowOutcome> {
   const { session, paths, engine, path, shown } = found;
-  const keysThere = async () => Object.keys((await paths.read(engine, path, session.signal))?.values ?? {});
+  const read = () => paths.read(engine, path, session.signal);
+  const isVersioned = engine.version === 2;
   const isThere = async () =>
-    engine.version === 1
-      ? (await paths.read(engine, path, session.signal)) !== undefined
-      : (await paths.versions(engine, path, session.signal)).length > 0;
+    isVersioned ? (await paths.versions(engine, path, session.signal)).length > 0 : (await read()) !== undefined;
   const outcome = { message: `Permanently deleted ${shown}.`, data: { path } };
-  const consequence =
-    engine.version === 1
-      ? `This engine keeps no versions. The current values are lost: ${(await keysThere()).map(cleanLine).join(', ')}.`
-      : 'All versions and the metadata of the path are permanently lost.';
+  const keys = isVersioned ? [] : Object.keys((await read())?.values ?? {});
+  const consequence = isVersioned
+    ? 'All versions and the metadata of the path are permanently lost.'
+    : `This engine keeps no versions. The current values are lost: ${keys.map(cleanLine).join(', ')}.`;
   // An interrupted run may have removed it.
   if (!(await isThere())) {
     if (session.noted(removingStep).length > 0) return outcome;

@@ -39,9 +39,10 @@ export abstract class Ceremony<Result> {
     this.attempt = attempt;
   }
 
-  async status(signal: AbortSignal): Promise<CeremonyStatus> {
-    return statusOf(await this.api.call('GET', this.attempt, 'read the status of the attempt', signal));
-  }
+  status = async (signal: AbortSignal) => statusOf(await this.api.call('GET', this.attempt, 'read the status of the attempt', signal));
+
+  /** Newer releases require the nonce of the attempt. */
+  cancel = (grant: Grant, nonce: string) => this.api.call('DELETE', this.attempt, 'cancel the attempt', grant.signal, { nonce });
 
   async give(grant: Grant, share: string, nonce: string): Promise<CeremonyStep<Result>> {
     const answer = await this.api.send('PUT', `${this.path}/update`, { key: share, nonce }, grant.signal);
@@ -57,11 +58,6 @@ export abstract class Ceremony<Result> {
       return { kind: 'refused', words };
     if (now.progress === 0) return { kind: 'dropped', words };
     throw vaultFault(`The server rejected the share: ${cleanLine(words) || `status ${status}`}.`, 'Check the log of the server.');
-  }
-
-  /** Newer releases require the nonce of the attempt. */
-  async cancel(grant: Grant, nonce: string): Promise<void> {
-    await this.api.call('DELETE', this.attempt, 'cancel the attempt', grant.signal, { nonce });
   }
 }
 
@@ -134,13 +130,7 @@ export function decodeRoot(encoded: string, otp: string): string {
 }
 
 /** Returns the first family of calls that the server has; undefined if it has none, or requires a token for them and was given none. */
-async function findCalls(
-  endpoint: HttpEndpoint,
-  token: string | undefined,
-  attempts: readonly string[],
-  what: string,
-  signal: AbortSignal,
-) {
+async function findCalls(endpoint: HttpEndpoint, token: string | undefined, attempts: string[], what: string, signal: AbortSignal) {
   const api = new VaultApi(endpoint, token);
   let denied: VaultAnswer | undefined;
   for (const attempt of attempts) {

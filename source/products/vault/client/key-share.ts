@@ -11,11 +11,9 @@ export function shareNumber(text: string): number | undefined {
   return bytes?.length === shareBytes ? bytes.at(-1) : undefined;
 }
 
-export function shareProblem(
-  text: string,
-  { threshold, shares }: Pick<SealStatus, 'threshold' | 'shares'>,
-  given: ReadonlySet<number | undefined>,
-): string | undefined {
+type Counts = Pick<SealStatus, 'threshold' | 'shares'>;
+
+export function shareProblem(text: string, { threshold, shares }: Counts, given: ReadonlySet<number | undefined>): string | undefined {
   const share = text.trim();
   if (share === '') return 'Type a key share, or cancel.';
   if (/^-----BEGIN PGP/.test(share)) return sealedForHolder;

@@ -73,6 +73,5 @@ async function filesOf(plain: Buffer): Promise<Map<string, Buffer>> {
   return files;
 }
 
-function damaged(why: string) {
-  return vaultFault(`The snapshot is not complete: ${why}.`, 'The snapshot was not used. Use or create another one.', 'failed.snapshot');
-}
+const damaged = (why: string) =>
+  vaultFault(`The snapshot is not complete: ${why}.`, 'The snapshot was not used. Use or create another one.', 'failed.snapshot');

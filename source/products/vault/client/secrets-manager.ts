@@ -3,7 +3,7 @@ import { Fault } from '../../../faults/fault.ts';
 import type { Grant } from '../../../grants/grant.ts';
 import { cleanLine } from '../../../text/clean.ts';
 import { objectOf, textOf } from '../../../text/json-value.ts';
-import { numberIn, textsIn, type VaultAnswer, VaultApi } from './vault-api.ts';
+import { numberIn, reasonOf, textsIn, type VaultAnswer, VaultApi } from './vault-api.ts';
 
 /** With the last share the server loads all its data before it answers; the keys in a lost answer to `sys/init` are lost for good. */
 const patientMs = 110_000;
@@ -22,9 +22,7 @@ export type ShareOutcome =
  * `VaultApi`, and `failed.seal`.
  */
 export class SecretsManager extends VaultApi {
-  async seal(signal: AbortSignal): Promise<SealStatus> {
-    return sealStatusOf(await this.send('GET', 'sys/seal-status', undefined, signal), this.endpoint);
-  }
+  seal = async (signal: AbortSignal) => sealStatusOf(await this.send('GET', 'sys/seal-status', undefined, signal), this.endpoint);
 
   /** Sends one share. The request has no nonce: another operator's attempt can only be noticed, not refused. */
   async give(grant: Grant, share: string): Promise<ShareOutcome> {
@@ -33,10 +31,8 @@ export class SecretsManager extends VaultApi {
     // Only the message shows that the shares were combined: an invalid share is refused before it is counted.
     const isCounted = /retrieve stored keys|unseal failed|compute combined key|setup unseal key|verify recovery key/i.test(answer.words);
     if (isCounted && /setup unseal key/i.test(answer.words)) {
-      throw failed(
-        'A restored snapshot changed the number of shares, but the server has not loaded the change yet.',
-        'Restart the server, then unseal it with the shares of the snapshot.',
-      );
+      const message = 'A restored snapshot changed the number of shares, but the server has not loaded the change yet.';
+      throw failed(message, 'Restart the server, then unseal it with the shares of the snapshot.');
     }
     if (isCounted) return { kind: 'dropped', words: answer.words };
     if (answer.status === 400 && /invalid key|valid hex or base64|must be specified/i.test(answer.words))
@@ -67,10 +63,8 @@ export class SecretsManager extends VaultApi {
       const remedy = 'Its keys were returned to that request. If they are lost, remove the data of the server and start again.';
       throw new Fault('refused.initialised', 'The server was initialised by another request in the meantime.', remedy);
     }
-    if (answer.status !== 200) {
-      const words = answer.words || `it responded with status ${answer.status}`;
-      throw new Fault('failed.initialise', `The server was not initialised: ${words}.`, 'Check the log of the server.');
-    }
+    if (answer.status !== 200)
+      throw new Fault('failed.initialise', `The server was not initialised: ${reasonOf(answer)}.`, 'Check the log of the server.');
     const body = objectOf(answer.json) ?? {};
     const made = textsIn(body, names.made);
     const rootToken = textOf(body['root_token']);
@@ -94,10 +88,8 @@ function sealStatusOf({ status, json, words }: VaultAnswer, { shown }: HttpEndpo
   const body = objectOf(json) ?? {};
   const { sealed, initialized } = body;
   if (status !== 200 || typeof sealed !== 'boolean' || typeof initialized !== 'boolean') {
-    throw failed(
-      `The response from ${shown} is not from a secrets manager: ${words || `status ${status}`}.`,
-      'Check the port and the protocol.',
-    );
+    const message = `The response from ${shown} is not from a secrets manager: ${words || `status ${status}`}.`;
+    throw failed(message, 'Check the port and the protocol.');
   }
   return {
     initialized,
@@ -118,9 +110,7 @@ function sealStatusOf({ status, json, words }: VaultAnswer, { shown }: HttpEndpo
 
 function refusedSeal({ status, words }: VaultAnswer, what: string): Fault {
   if (/not initialized/i.test(words)) return failed('The server is not initialised and has no shares yet.', 'Initialise the server first.');
-  return failed(`The server did not ${what}: ${words || `it responded with status ${status}`}.`, 'Check the log of the server.');
+  return failed(`The server did not ${what}: ${reasonOf({ status, words })}.`, 'Check the log of the server.');
 }
 
-function failed(message: string, remedy: string): Fault {
-  return new Fault('failed.seal', message, remedy);
-}
+const failed = (message: string, remedy: string) => new Fault('failed.seal', message, remedy);

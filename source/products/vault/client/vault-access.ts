@@ -6,19 +6,30 @@ import { dataOf, encodePath, numberIn, strangeAnswer, textsIn, VaultApi, vaultFa
 
 export type TokenFacts = ReturnType<typeof tokenFactsOf>;
 
-export interface Role {
-  policies: readonly string[];
-  ttlSeconds: number;
-}
+export type Role = { policies: readonly string[]; ttlSeconds: number };
 
 /** Tokens (reference/openbao-vault.md, "Tokens, KV"), policies, and roles of programs (AppRole). Throws the faults of `VaultApi`, `failed.vault`. */
 export class VaultAccess extends VaultApi {
+  policies = async (signal: AbortSignal) =>
+    textsIn(await this.call('GET', 'sys/policies/acl?list=true', 'list the policies', signal), 'keys');
+  revokeSelf = (grant: Grant) => this.call('PUT', 'auth/token/revoke-self', 'revoke the token', grant.signal);
+  revokeBehind = (grant: Grant, accessor: string) =>
+    this.call('POST', 'auth/token/revoke-accessor', 'revoke a token', grant.signal, { accessor });
+  removePolicy = (grant: Grant, name: string) =>
+    this.call('DELETE', policyPath(name), `remove the policy ${cleanLine(name)}`, grant.signal);
+  mountRoles = (grant: Grant, mount: string) =>
+    this.call('POST', `sys/auth/${encodePath(mount)}`, 'enable AppRole', grant.signal, { type: 'approle' });
+
   /** Returns undefined if the server does not accept the token. */
   async self(signal: AbortSignal): Promise<TokenFacts | undefined> {
-    const answer = await this.send('GET', 'auth/token/lookup-self', undefined, signal);
-    if (answer.status === 403) return undefined;
-    if (answer.status !== 200) throw vaultRefusal(answer, 'look up the token');
-    return tokenFactsOf(dataOf(answer));
+    const data = await this.find('auth/token/lookup-self', 'look up the token', signal, { missing: [403] });
+    return data && tokenFactsOf(data);
+  }
+
+  async behind(accessor: string, signal: AbortSignal): Promise<TokenFacts | undefined> {
+    const request = { body: { accessor }, missing: [400, 403, 404] };
+    const data = await this.find('auth/token/lookup-accessor', 'look up a token', signal, request);
+    return data && tokenFactsOf(data);
   }
 
   async capabilities(path: string, signal: AbortSignal): Promise<readonly string[]> {
@@ -29,31 +40,10 @@ export class VaultAccess extends VaultApi {
     return textsIn((await this.find('auth/token/accessors?list=true', 'list the tokens', signal)) ?? {}, 'keys');
   }
 
-  async behind(accessor: string, signal: AbortSignal): Promise<TokenFacts | undefined> {
-    const answer = await this.send('POST', 'auth/token/lookup-accessor', { accessor }, signal);
-    if ([400, 403, 404].includes(answer.status)) return undefined;
-    if (answer.status !== 200) throw vaultRefusal(answer, 'look up a token');
-    return tokenFactsOf(dataOf(answer));
-  }
-
-  async revokeSelf(grant: Grant): Promise<void> {
-    await this.call('PUT', 'auth/token/revoke-self', 'revoke the token', grant.signal);
-  }
-
-  async revokeBehind(grant: Grant, accessor: string): Promise<void> {
-    await this.call('POST', 'auth/token/revoke-accessor', 'revoke a token', grant.signal, { accessor });
-  }
-
   /** Creates a token that outlives this one. It stays valid while it is renewed once in `periodSeconds`. */
   async makeOrphan(grant: Grant, { policy, name, periodSeconds }: { policy: string; name: string; periodSeconds: number }) {
     const body = { policies: [policy], display_name: name, period: `${periodSeconds}s`, renewable: true };
-    const answer = await this.send('POST', 'auth/token/create-orphan', body, grant.signal);
-    if (answer.status !== 200) throw vaultRefusal(answer, 'create a token');
-    return loginOf(answer.json);
-  }
-
-  async policies(signal: AbortSignal): Promise<readonly string[]> {
-    return textsIn(await this.call('GET', 'sys/policies/acl?list=true', 'list the policies', signal), 'keys');
+    return loginOf(await this.call('POST', 'auth/token/create-orphan', 'create a token', grant.signal, body));
   }
 
   async policy(name: string, signal: AbortSignal): Promise<string | undefined> {
@@ -70,19 +60,11 @@ export class VaultAccess extends VaultApi {
     throw vaultRefusal(answer, `write the policy ${cleanLine(name)}`);
   }
 
-  async removePolicy(grant: Grant, name: string): Promise<void> {
-    await this.call('DELETE', policyPath(name), `remove the policy ${cleanLine(name)}`, grant.signal);
-  }
-
   /** Returns the path where AppRole is mounted, `approle`; undefined if it is not mounted. */
   async roleMount(signal: AbortSignal): Promise<string | undefined> {
     const methods = await this.call('GET', 'sys/auth', 'list the login methods', signal);
     const found = Object.entries(methods).find(([, method]) => objectOf(method)?.['type'] === 'approle');
     return found?.[0].replace(/\/$/, '');
-  }
-
-  async mountRoles(grant: Grant, mount: string): Promise<void> {
-    await this.call('POST', `sys/auth/${encodePath(mount)}`, 'enable AppRole', grant.signal, { type: 'approle' });
   }
 
   async role(mount: string, name: string, signal: AbortSignal): Promise<Role | undefined> {
@@ -126,7 +108,7 @@ const rolePath = (mount: string, name: string) => `auth/${encodePath(mount)}/rol
 export async function logIn(grant: Grant, endpoint: HttpEndpoint, { mount, user, body }: { mount: string; user?: string; body: object }) {
   const path = `auth/${encodePath(mount)}/login${user === undefined ? '' : `/${encodeURIComponent(user)}`}`;
   const answer = await new VaultApi(endpoint).send('POST', path, body, grant.signal);
-  if (answer.status === 200) return loginOf(answer.json).token;
+  if (answer.status === 200) return loginOf(objectOf(answer.json) ?? {}).token;
   if (answer.status === 400 || answer.status === 403 || answer.status === 500) {
     const remedy = `Check both credentials, and that this login method is mounted at "${cleanLine(mount)}".`;
     throw vaultFault(`The login was refused: ${answer.words || `status ${answer.status}`}.`, remedy, 'failed.login');
@@ -134,8 +116,8 @@ export async function logIn(grant: Grant, endpoint: HttpEndpoint, { mount, user,
   throw vaultRefusal(answer, 'log in');
 }
 
-function loginOf(json: unknown): { token: string; accessor: string } {
-  const auth = objectOf(objectOf(json)?.['auth']) ?? {};
+function loginOf(answer: JsonObject): { token: string; accessor: string } {
+  const auth = objectOf(answer['auth']) ?? {};
   const token = textOf(auth['client_token']);
   if (token !== '') return { token, accessor: cleanLine(textOf(auth['accessor'])) };
   const remedy = "The login may require a second factor, which only the server's own command supports.";

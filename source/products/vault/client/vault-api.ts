@@ -21,9 +21,8 @@ export class VaultApi {
   /** Throws `usage.token` and `refused.clear`. */
   constructor(endpoint: HttpEndpoint, token?: string) {
     this.#http = new HttpClient(endpoint, termsOf(endpoint));
-    if (token !== undefined && !/^[\x21-\x7e]+$/.test(token)) {
+    if (token !== undefined && !/^[\x21-\x7e]+$/.test(token))
       throw new Fault('usage.token', 'Not a token: it contains a space or a character not allowed in headers.', 'Copy the token again.');
-    }
     this.endpoint = endpoint;
     this.#token = token;
   }
@@ -48,10 +47,10 @@ export class VaultApi {
     return dataOf(answer);
   }
 
-  /** Returns undefined for a missing path. */
-  async find(path: string, what: string, signal: AbortSignal): Promise<JsonObject | undefined> {
-    const answer = await this.send('GET', path, undefined, signal);
-    if (answer.status === 404) return undefined;
+  /** Returns undefined for a missing path: status 404, or one of `missing`. With a body it is a POST. */
+  async find(path: string, what: string, signal: AbortSignal, { body, missing = [404] }: { body?: object; missing?: number[] } = {}) {
+    const answer = await this.send(body ? 'POST' : 'GET', path, body, signal);
+    if (missing.includes(answer.status)) return undefined;
     if (answer.status !== 200) throw vaultRefusal(answer, what);
     return dataOf(answer);
   }
@@ -94,18 +93,15 @@ export async function withProtocol(endpoint: HttpEndpoint, signal: AbortSignal):
 /** Throws `usage.address`. */
 export function vaultEndpointAt(host: Host, address: string): HttpEndpoint {
   const found = httpEndpointAt(host, address);
-  if (!found || found.url.search || found.url.hash) {
+  if (!found || found.url.search || found.url.hash)
     throw new Fault('usage.address', 'The address must be an http or https URL.', 'For example: https://vault.lan');
-  }
   return { ...found, basePath: found.url.pathname.replace(/\/$/, '') };
 }
 
-function wordsOf(json: unknown): string {
-  return listOf(objectOf(json)?.['errors'])
-    .filter((error) => typeof error === 'string')
+const wordsOf = (json: unknown) =>
+  textsIn(objectOf(json) ?? {}, 'errors')
     .map(cleanLine)
     .join('; ');
-}
 
 /** Returns a refusal as a sentence. `what` completes "The server did not": `read secret/apps/x`. */
 export function vaultRefusal({ status, words }: Pick<VaultAnswer, 'status' | 'words'>, what: string): Fault {
@@ -118,21 +114,19 @@ export function vaultRefusal({ status, words }: Pick<VaultAnswer, 'status' | 'wo
   }
   if (status === 429) return vaultFault(`The server did not ${what}: too many requests (status 429).`, 'Try again in a moment.');
   if (/standby/i.test(words)) return vaultFault(`The server did not ${what}, because it is a standby node.`, 'Use the active node.');
-  return vaultFault(`The server did not ${what}: ${words || `it responded with status ${status}`}.`, 'Check the log of the server.');
+  return vaultFault(`The server did not ${what}: ${reasonOf({ status, words })}.`, 'Check the log of the server.');
 }
 
-export function vaultFault(message: string, remedy: string, code: FaultCode = 'failed.vault'): Fault {
-  return new Fault(code, message, remedy);
-}
+export const reasonOf = ({ status, words }: Pick<VaultAnswer, 'status' | 'words'>) => words || `it responded with status ${status}`;
+
+export const vaultFault = (message: string, remedy: string, code: FaultCode = 'failed.vault') => new Fault(code, message, remedy);
 
 /** The fault for an answer that is not from a secrets manager, such as a proxy's page: nothing may be concluded from it. */
 export function strangeAnswer(what: string): Fault {
   return vaultFault(`Cannot ${what}: the response is not from a secrets manager.`, 'Check the server log, and any proxy in front of it.');
 }
 
-export function encodePath(path: string): string {
-  return path.split('/').map(encodeURIComponent).join('/');
-}
+export const encodePath = (path: string) => path.split('/').map(encodeURIComponent).join('/');
 
 /** Returns the object under `data`, or the whole answer of old calls without an envelope. */
 export function dataOf({ json }: Pick<VaultAnswer, 'json'>): JsonObject {

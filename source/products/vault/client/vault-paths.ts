@@ -84,9 +84,8 @@ export class VaultPaths extends VaultApi {
     await this.call('POST', encodePath(pathIn(engine, call, path)), `${call} versions of ${cleanLine(path)}`, grant.signal, { versions });
   }
 
-  async remove(grant: Grant, engine: Engine, path: string): Promise<void> {
-    await this.call('DELETE', encodePath(pathIn(engine, 'metadata', path)), `remove ${cleanLine(path)}`, grant.signal);
-  }
+  remove = (grant: Grant, engine: Engine, path: string) =>
+    this.call('DELETE', encodePath(pathIn(engine, 'metadata', path)), `remove ${cleanLine(path)}`, grant.signal);
 
   /** The names of folders end with a slash. */
   async list(engine: Engine, folder: string, signal: AbortSignal): Promise<readonly string[]> {

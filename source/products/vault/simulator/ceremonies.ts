@@ -4,10 +4,7 @@ import { type Core, type SealConfig, wrongKey } from './core.ts';
 import { combineShares, decodeShare, splitKey } from './shares.ts';
 import { createRoot, randomLetters } from './tokens.ts';
 
-interface Attempt {
-  nonce: string;
-  given: Buffer[];
-}
+type Attempt = { nonce: string; given: Buffer[] };
 
 interface Rotation extends Attempt {
   wanted: SealConfig;

@@ -24,11 +24,7 @@ export function isOpenbaoFrom({ product, version }: Dialect, minor: number): boo
 
 export const productName = ({ product }: Dialect) => (product === 'openbao' ? 'OpenBao' : 'Vault');
 
-/** The number of shares, and of those that unseal it. */
-export interface SealConfig {
-  shares: number;
-  threshold: number;
-}
+export type SealConfig = { shares: number; threshold: number };
 
 /** Everything that is locked away while the server is sealed. */
 export interface State {
@@ -133,9 +129,8 @@ export class Core {
       this.dropAttempt();
       return this.status();
     }
-    if (typeof request['key'] !== 'string' || request['key'] === '') {
+    if (typeof request['key'] !== 'string' || request['key'] === '')
       throw new Refusal(400, "'key' must be specified in request body as JSON, or 'reset' set to true");
-    }
     const share = decodeShare(request['key']);
     if (!this.config) throw new Refusal(400, 'Vault is not initialized');
     if (!this.sealed) return this.status();
@@ -148,9 +143,8 @@ export class Core {
     const given = this.#given;
     this.dropAttempt();
     const key = await combineShares(given);
-    if (![16, 24, 32].includes(key.length)) {
+    if (![16, 24, 32].includes(key.length))
       throw new Refusal(400, `invalid key: failed to setup unseal key: crypto/aes: invalid key size ${key.length}`);
-    }
     if (!this.isKey(key)) throw this.#wrong();
     this.#open(this.#ownKey ?? key);
     return this.status();

@@ -9,11 +9,7 @@ interface Version {
   destroyed: boolean;
 }
 
-/** A path with versions. */
-export interface Entry {
-  created: string;
-  versions: Record<string, Version>;
-}
+export type Entry = { created: string; versions: Record<string, Version> };
 
 /** Returns the names of one level of a folder; those of folders end with a slash. */
 function listFolder(entries: Body, folder: string): Handled {
@@ -22,7 +18,6 @@ function listFolder(entries: Body, folder: string): Handled {
   return listed([...new Set(below.map((path) => path.slice(prefix.length).replace(/\/.*/s, '/')))].sort());
 }
 
-/** Secrets without versions. */
 export function answerKv1({ secrets = {} }: Mount, path: string, { kind, body }: Request): Handled {
   if (kind === 'list') return listFolder(secrets, path);
   if (kind === 'read') {
@@ -86,9 +81,8 @@ function read(entry: Entry | undefined, wanted: string | null): Handled {
 
 function write(core: Core, entry: Entry, { data, options }: { data?: unknown; options?: { cas?: number } }): Handled {
   if (typeof data !== 'object' || data === null) throw new Refusal(400, 'no data provided');
-  if (options?.cas !== undefined && options.cas !== newest(entry)) {
+  if (options?.cas !== undefined && options.cas !== newest(entry))
     throw new Refusal(400, 'check-and-set parameter did not match the current version');
-  }
   const number = newest(entry) + 1;
   entry.versions[number] = { data, created: core.time(), deleted: '', destroyed: false };
   return { data: versionData(number, entry.versions[number]) };

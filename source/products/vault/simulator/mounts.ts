@@ -54,9 +54,8 @@ export function answerMounts(core: Core, kind: MountKind, path: string, request:
 function add({ storage, log }: Core, kind: MountKind, at: string, { type, description = '', options = null }: Body): void {
   const mounts = storage.state.mounts[kind];
   const shown = `${kind === 'auth' ? 'auth/' : ''}${at}`;
-  if (Object.keys(mounts).some((other) => at.startsWith(other) || other.startsWith(at))) {
+  if (Object.keys(mounts).some((other) => at.startsWith(other) || other.startsWith(at)))
     throw new Refusal(400, `path is already in use at ${shown}`);
-  }
   if (!types[kind].includes(String(type))) throw new Refusal(400, `plugin not found in the catalog: ${type}`);
   const data = { secrets: {}, entries: {}, roles: {} };
   mounts[at] = { type: String(type), description: String(description), options: options as Mount['options'], ...data };

@@ -3,7 +3,6 @@ import type { Core } from './core.ts';
 
 const known = new Set(['create', 'read', 'update', 'patch', 'delete', 'list', 'scan', 'sudo', 'deny', 'root']);
 
-/** The policy that every token has. */
 const defaultPolicy = `# Allow tokens to look up and revoke themselves, and to look up their own capabilities
 path "auth/token/lookup-self" {
     capabilities = ["read"]
@@ -20,10 +19,7 @@ export function policyOf({ storage }: Core, name: string): string | undefined {
   return storage.state.policies[name] ?? { root: '', default: defaultPolicy }[name];
 }
 
-interface PathRule {
-  path: string;
-  capabilities: string[];
-}
+type PathRule = { path: string; capabilities: string[] };
 
 /** Parses the part of HCL that policies use. Throws in the server's words, with the position. */
 function parsePolicy(text: string): PathRule[] {

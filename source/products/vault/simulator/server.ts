@@ -13,7 +13,6 @@ import { answerRoles, answerTokens, capabilitiesOf, createRoot, findToken, logIn
 
 export type Call = Pick<Asked, 'method' | 'path' | 'query' | 'body'> & { token: string };
 
-/** The HTTP API. */
 export class Server {
   readonly core: Core;
   readonly ceremonies: Ceremonies;

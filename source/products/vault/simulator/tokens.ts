@@ -6,7 +6,6 @@ import { capabilitiesFor, policyOf } from './policies.ts';
 
 export type Token = ReturnType<typeof newToken>;
 
-/** A role of AppRole. */
 export interface Role {
   roleId: string;
   policies: string[];
@@ -94,7 +93,6 @@ function shown(token: Token): Body {
   };
 }
 
-/** The answer to a login. */
 function granted(token: Token): Handled {
   const auth = {
     client_token: token.id,
@@ -139,9 +137,8 @@ export function answerTokens(core: Core, own: Token, { path, body }: Request): H
 function create(core: Core, own: Token, body: Body, orphan: boolean): Token {
   const isRoot = own.policies.includes('root');
   const wanted = namesOf(body['policies']);
-  if (!isRoot && wanted.some((name) => name !== 'default' && !own.policies.includes(name))) {
+  if (!isRoot && wanted.some((name) => name !== 'default' && !own.policies.includes(name)))
     throw new Refusal(400, 'child policies must be subset of parent');
-  }
   const root = wanted.includes('root') || (wanted.length === 0 && isRoot);
   return createToken(core, {
     policies: root ? ['root'] : [...new Set([...wanted, 'default'])].sort(),
