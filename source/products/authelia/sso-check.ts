@@ -50,6 +50,9 @@ function endpointOf({ config, id }: RunningPortal): 'forward-auth' | 'legacy' {
 
 type Meaning = ReturnType<typeof means>;
 
+const withoutAddress =
+  'denied without a redirect, because the address of the portal is not configured. Add the address to the proxy rule, or set authelia_url.';
+const withoutEndpoint = 'the portal has no such endpoint: its version is older than 4.38, or its configuration defines other endpoints.';
 const means = (state: 'ok' | 'warning' | 'blocked', sentence: string, summary: string) => ({ state, sentence, summary });
 
 /** Describes how the proxy interprets the answer (reference/authelia.md). */
@@ -70,49 +73,33 @@ export function meaningOf(
     }
     case 401:
       if (!browser) return means('ok', 'denied without a redirect, because programs cannot log in on a page.', 'protected.');
-      return means(
-        'warning',
-        'denied without a redirect, because the address of the portal is not configured. Add the address to the proxy rule, or set authelia_url.',
-        'protected, but users are not redirected to the portal.',
-      );
+      return means('warning', withoutAddress, 'protected, but users are not redirected to the portal.');
     case 403:
       return means('blocked', 'forbidden even with a login: the matching rule, or the default policy, is deny.', 'access is denied.');
     case 400:
       return refusal(url, config);
     case 404:
-      return means(
-        'blocked',
-        'the portal has no such endpoint: its version is older than 4.38, or its configuration defines other endpoints.',
-        'the portal does not support this check.',
-      );
+      return means('blocked', withoutEndpoint, 'the portal does not support this check.');
     default:
       return means('blocked', 'a response that reverse proxies do not accept.', `the portal fails with status ${status}.`);
   }
 }
 
 function refusal(url: URL, { domains }: Pick<RunningPortal['config'], 'domains'>): Meaning {
-  if (url.protocol === 'http:' || url.protocol === 'ws:')
-    return means(
-      'blocked',
-      'refused: the portal protects only HTTPS. The reverse proxy must terminate TLS and set X-Forwarded-Proto.',
-      'the portal does not protect plain HTTP.',
-    );
+  if (url.protocol === 'http:' || url.protocol === 'ws:') {
+    const sentence = 'refused: the portal protects only HTTPS. The reverse proxy must terminate TLS and set X-Forwarded-Proto.';
+    return means('blocked', sentence, 'the portal does not protect plain HTTP.');
+  }
   if (!domains.some(({ domain }) => isBelow(url.hostname, domain))) {
     const named = domains.map(({ domain }) => cleanLine(domain)).join(', ');
-    const sentence =
-      named === '' ? 'refused: the portal has no cookie domains.' : `refused: the name is not in a cookie domain of the portal (${named}).`;
-    return means('blocked', sentence, 'the portal is not configured for this domain.');
+    const why = named === '' ? 'the portal has no cookie domains' : `the name is not in a cookie domain of the portal (${named})`;
+    return means('blocked', `refused: ${why}.`, 'the portal is not configured for this domain.');
   }
-  return means(
-    'blocked',
-    'refused: the portal considers the request incomplete. Check the log of the portal.',
-    'the portal rejects the request.',
-  );
+  const sentence = 'refused: the portal considers the request incomplete. Check the log of the portal.';
+  return means('blocked', sentence, 'the portal rejects the request.');
 }
 
-function isBelow(host: string, domain: string): boolean {
-  return domain !== '' && (host === domain || host.endsWith(`.${domain}`));
-}
+const isBelow = (host: string, domain: string) => domain !== '' && (host === domain || host.endsWith(`.${domain}`));
 
 export const ssoRules: Procedure = async (session, input, context) => {
   const { id, config } = await portalOf(session, input, context);
@@ -153,9 +140,8 @@ export const ssoTest: Procedure = async (session, input, context) => {
   const { method = 'GET', from = '' } = input.options;
   if (typeof method !== 'string' || !methods.includes(method.toUpperCase()))
     throw new Fault('usage.method', `Unknown request method "${cleanLine(String(method))}".`, `Use one of ${methods.join(', ')}.`);
-  const asked = { url: url.href, method: method.toUpperCase(), user, groups, from: String(from) };
-  const words = await portal.checkPolicy(asked, session.signal);
-  const result = readPolicyCheck(words);
+  const asked = { url: url.href, method: method.toUpperCase(), username: user, groups: groups.join(','), ip: String(from) };
+  const result = readPolicyCheck(await portal.checkPolicy(asked, session.signal));
   const who = `${user === '' ? 'without a login' : `as ${user}`}${groups.length > 0 ? ` (${groups.join(', ')})` : ''}`;
   session.show({
     kind: 'table',
@@ -200,9 +186,7 @@ async function askUrl(session: Session, input: FlowInput, { config }: RunningPor
   return new URL(withScheme(written));
 }
 
-function withScheme(text: string): string {
-  return /^[a-z]+:\/\//i.test(text.trim()) ? text.trim() : `https://${text.trim()}`;
-}
+const withScheme = (text: string) => (/^[a-z]+:\/\//i.test(text.trim()) ? text.trim() : `https://${text.trim()}`);
 
 function urlProblem(text: string): string | undefined {
   const written = withScheme(text);

@@ -14,6 +14,7 @@ import { openUsers } from './sso-users.ts';
 
 const oneTimeCodes = 'the one-time codes';
 const goneStep = 'gone';
+const nameRule = 'Enter a user name that begins with a letter or digit and contains no spaces.';
 
 export const ssoSecondFactor: Procedure = async (session, input, context) => {
   const running = await portalOf(session, input, context);
@@ -58,11 +59,9 @@ export const ssoSecondFactor: Procedure = async (session, input, context) => {
     if (done) gone.push(keys.length === 1 ? 'the security key' : `${keys.length} security keys`);
   }
   if (session.dryRun) return { message: `Dry run: the second factors of ${user} were not changed.` };
-  const message =
-    gone.length === 0
-      ? `${user} has no second factor of this kind.`
-      : `Deleted for ${user}: ${gone.join(' and ')}. The user can register a new second factor at the next login.`;
-  return { message, data: { user, forgotten: gone } };
+  const data = { user, forgotten: gone };
+  if (gone.length === 0) return { message: `${user} has no second factor of this kind.`, data };
+  return { message: `Deleted for ${user}: ${gone.join(' and ')}. The user can register a new second factor at the next login.`, data };
 };
 
 /** Returns the chosen user. The portal's database has only names; the users themselves are in the users file or in a directory. */
@@ -72,10 +71,7 @@ async function whose(session: Session, input: FlowInput, context: FlowContext, {
   return argumentOrPrompt(session, {
     ...{ id: 'user', label: 'User', help: 'Name that the user logs in with.' },
     ...{ given: word, code: 'usage.user', remedy: 'Specify another user.' },
-    check: (name) =>
-      /^[\p{L}\p{N}][^\s]*$/u.test(name) && cleanLine(name) === name
-        ? undefined
-        : 'Enter a user name that begins with a letter or digit and contains no spaces.',
+    check: (name) => (/^[\p{L}\p{N}][^\s]*$/u.test(name) && cleanLine(name) === name ? undefined : nameRule),
   });
 }
 

@@ -91,14 +91,14 @@ async function askRule(session: Session, input: FlowInput, { config }: RunningPo
 }
 
 async function askSubjects(session: Session): Promise<readonly string[]> {
-  const question = {
+  const typed = await session.ask.text({
     id: 'subjects',
     label: 'Users and groups (user:NAME or group:NAME, comma-separated)',
     initial: '',
     help: 'Leave empty for all users who can log in.',
-    check: (text: string) => partsOf(text).map(subjectProblem).find(Boolean),
-  };
-  return partsOf(await session.ask.text(question));
+    check: (text) => partsOf(text).map(subjectProblem).find(Boolean),
+  });
+  return partsOf(typed);
 }
 
 /** The first rule that matches applies, so a new rule goes before the rules that would match its requests. */
@@ -126,9 +126,8 @@ async function askPosition(session: Session, input: FlowInput, rules: RunningPor
   return Number(chosen);
 }
 
-function patternProblem(pattern: string): string | undefined {
-  return unlessThrown(() => new RegExp(pattern, 'u'), undefined) ? undefined : `Invalid regular expression "${cleanLine(pattern)}".`;
-}
+const patternProblem = (pattern: string) =>
+  unlessThrown(() => new RegExp(pattern, 'u'), undefined) ? undefined : `Invalid regular expression "${cleanLine(pattern)}".`;
 
 function checked(text: string, problemOf: (text: string) => string | undefined): string {
   const problem = problemOf(text.trim());
@@ -136,6 +135,4 @@ function checked(text: string, problemOf: (text: string) => string | undefined):
   throw wrong(problem);
 }
 
-function wrong(problem: string): Fault {
-  return new Fault('usage.rule', problem, unchanged);
-}
+const wrong = (problem: string) => new Fault('usage.rule', problem, unchanged);

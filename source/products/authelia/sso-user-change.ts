@@ -89,14 +89,9 @@ async function askGroups(session: Session, input: FlowInput, known: readonly str
   const given = optionsOf(input, 'group');
   if (given !== undefined) return given;
   const there = [...new Set(known)].sort();
-  const question = {
-    id: 'groups',
-    label: 'Groups, separated by commas',
-    initial: '',
-    help:
-      there.length === 0 ? 'Leave empty for no groups.' : `Leave empty for no groups. Existing groups: ${there.map(cleanLine).join(', ')}.`,
-  };
-  return partsOf(await session.ask.text(question));
+  const existing = there.length === 0 ? '' : ` Existing groups: ${there.map(cleanLine).join(', ')}.`;
+  const help = `Leave empty for no groups.${existing}`;
+  return partsOf(await session.ask.text({ id: 'groups', label: 'Groups, separated by commas', initial: '', help }));
 }
 
 export const ssoDisable = setDisabled(true, 'disable');

@@ -1,5 +1,6 @@
 import { posix } from 'node:path';
 import { HttpClient, httpEndpointOf } from '../../calls/http-client.ts';
+import type { ContainerDetail } from '../../engine/engine.ts';
 import { Fault } from '../../faults/fault.ts';
 import { unlessFault } from '../../faults/unless-fault.ts';
 import { pauseFor } from '../../faults/waits.ts';
@@ -46,11 +47,9 @@ export async function openUsers(session: Session, input: FlowInput, context: Flo
   const { config, id } = running;
   if (config.usersFile === undefined) {
     const [known, other] = context.fleet.snapshot().components.filter(({ host, speaks }) => host === input.engineName && speaks === 'ldap');
-    throw new Fault(
-      'refused.directory',
-      `The users of ${id} are in a directory (${cleanLine(config.directory ?? '')}), not in a file.`,
-      `Change users in that directory.${known && !other ? ` To add a user to ${known.id}: quarterdeck ldap add ${known.id}` : ''}`,
-    );
+    const message = `The users of ${id} are in a directory (${cleanLine(config.directory ?? '')}), not in a file.`;
+    const how = known && !other ? ` To add a user to ${known.id}: quarterdeck ldap add ${known.id}` : '';
+    throw new Fault('refused.directory', message, `Change users in that directory.${how}`);
   }
   const file = new MountedFile(running, config.usersFile);
   const text = await file.read(session.signal);
@@ -105,28 +104,19 @@ export async function changeUsers(open: OpenUsers, { id, what = id, change, isDo
 async function reloaded(open: OpenUsers, { id, stampBefore, after }: { id: string; stampBefore: string; after: string }): Promise<string> {
   const { session, config, file, text: before } = open;
   session.progress({ id: 'reload', label: 'Waiting for the portal to read the file' });
+  const write = (step: string, request: string, content: string) =>
+    session.act({ id: `${id} ${step}`, right: 'operate', request, run: (grant) => file.write(grant, content) });
   let word = config.tellsReloads ? await reloadWord(open, stampBefore, againAfterMs) : undefined;
   if (word === undefined && config.tellsReloads) {
     // A change too soon after another one was ignored, and is not read later.
-    await session.act({
-      id: `${id} again`,
-      right: 'operate',
-      request: `write ${file.shown} again, because the portal did not report that it loaded the file`,
-      run: (grant) => file.write(grant, after),
-    });
+    await write('again', `write ${file.shown} again, because the portal did not report that it loaded the file`, after);
     word = await reloadWord(open, stampBefore, reloadLimitMs);
   }
   session.progress({ id: 'reload', label: word === 'read' ? 'The portal has read the file' : 'Waited for the portal', done: true });
   if (word === 'read') return 'The portal has read the file.';
-  if (word === undefined) {
+  if (word === undefined)
     return `The log of the portal does not show whether it loaded the file. If the change has no effect: quarterdeck restart ${open.id}`;
-  }
-  await session.act({
-    id: `${id} back`,
-    right: 'operate',
-    request: `restore ${file.shown}, because the portal rejected the new file`,
-    run: (grant) => file.write(grant, before),
-  });
+  await write('back', `restore ${file.shown}, because the portal rejected the new file`, before);
   const message = `The portal rejected the file and keeps the previous users: ${word.refused}.`;
   throw new Fault('failed.users', message, `The previous file is restored. Check ${file.shown}.`);
 }
@@ -184,12 +174,9 @@ async function restarted(open: OpenUsers): Promise<string> {
     },
   });
   if (!again) return 'The change was already in the file, and the portal has been restarted since.';
-  const seen = await watchContainer(
-    { engine, signal: session.signal },
-    container,
-    (detail) => detail === undefined || detail.startedMs !== before,
-    { limitMs: startLimitMs, otherwise: 'did not restart' },
-  );
+  const isAnother = (detail?: ContainerDetail) => detail === undefined || detail.startedMs !== before;
+  const limit = { limitMs: startLimitMs, otherwise: 'did not restart' };
+  const seen = await watchContainer({ engine, signal: session.signal }, container, isAnother, limit);
   session.progress({ id: 'restart', label: 'Waiting for the portal to respond' });
   if (seen?.state !== 'running' || !(await answersAgain(open))) {
     const message = `The file was written, but ${id} does not respond after the restart.`;

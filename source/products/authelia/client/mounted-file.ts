@@ -28,42 +28,41 @@ const insideScript = 'set -e; cp -p "$0" "$0.new"; cat > "$0.new"; mv "$0.new" "
 
 export class MountedFile {
   readonly #location: ReturnType<typeof locate>;
-  readonly #running: { host: Host; engine: Engine; container: ContainerDetail };
 
-  constructor(running: { host: Host; engine: Engine; container: ContainerDetail }, path: string) {
-    this.#running = running;
+  constructor(
+    private readonly running: { host: Host; engine: Engine; container: ContainerDetail },
+    path: string,
+  ) {
     this.#location = locate(running.container, path);
   }
 
   get shown(): string {
     const path = cleanLine(this.#location.path);
-    return this.#location.kind === 'inside' ? `${path} in ${cleanLine(this.#running.container.name)}` : path;
+    return this.#location.kind === 'inside' ? `${path} in ${cleanLine(this.running.container.name)}` : path;
   }
 
   async read(signal: AbortSignal): Promise<string | undefined> {
     const { kind, path } = this.#location;
-    const bytes =
-      kind === 'inside'
-        ? await this.#running.engine.readFile(this.#running.container.id, path, { signal })
-        : await this.#running.host.files.read(path, { signal });
+    const { host, engine, container } = this.running;
+    const bytes = await (kind === 'inside' ? engine.readFile(container.id, path, { signal }) : host.files.read(path, { signal }));
     return bytes && new TextDecoder().decode(bytes);
   }
 
   /** Returns the modification time; undefined if it cannot be read from outside the container. */
   async writtenMs(signal: AbortSignal): Promise<number | undefined> {
     const { kind, path } = this.#location;
-    return kind === 'inside' ? undefined : (await this.#running.host.files.facts(path, signal))?.modifiedMs;
+    return kind === 'inside' ? undefined : (await this.running.host.files.facts(path, signal))?.modifiedMs;
   }
 
   /** Replaces the file as a whole where possible; owner and mode stay. Throws `failed.file`. */
   async write(grant: Grant, text: string): Promise<void> {
     const { kind, path } = this.#location;
     const content = Buffer.from(text);
-    if (kind === 'folder') return this.#running.host.files.write(grant, path, content, { mode: await this.#mode(path, grant.signal) });
+    if (kind === 'folder') return this.running.host.files.write(grant, path, content, { mode: await this.#mode(path, grant.signal) });
     const outcome =
       kind === 'file'
-        ? await this.#running.host.run(grant, ['sh', '-c', inPlaceScript, path], { signal: grant.signal, limitMs, stdin: content })
-        : await this.#running.engine.writer(grant).exec(this.#running.container.id, ['sh', '-c', insideScript, path], { stdin: content });
+        ? await this.running.host.run(grant, ['sh', '-c', inPlaceScript, path], { signal: grant.signal, limitMs, stdin: content })
+        : await this.running.engine.writer(grant).exec(this.running.container.id, ['sh', '-c', insideScript, path], { stdin: content });
     if (outcome.exitCode === 0) return;
     const words = cleanLine(new TextDecoder().decode(outcome.stderr).trim().split('\n').at(-1) ?? '').replace(/\.$/, '');
     const message = `${this.shown} was not written: ${words || `the write command exited with code ${outcome.exitCode}`}.`;
@@ -74,15 +73,15 @@ export class MountedFile {
   async keep(grant: Grant, folder: string, text: string): Promise<void> {
     const name = posix.basename(this.#location.path);
     const stamp = new Date().toISOString().replaceAll(/[-:]|\.\d+/g, '');
-    await this.#running.host.files.makeFolder(grant, folder, { mode: 0o700 });
-    await this.#running.host.files.write(grant, posix.join(folder, `${name}.${stamp}`), Buffer.from(text), { mode: 0o600 });
-    const kept = ((await this.#running.host.files.list(folder, grant.signal)) ?? []).filter((one) => one.startsWith(`${name}.`));
-    for (const old of kept.sort().slice(0, -10)) await this.#running.host.files.remove(grant, posix.join(folder, old));
+    await this.running.host.files.makeFolder(grant, folder, { mode: 0o700 });
+    await this.running.host.files.write(grant, posix.join(folder, `${name}.${stamp}`), Buffer.from(text), { mode: 0o600 });
+    const kept = ((await this.running.host.files.list(folder, grant.signal)) ?? []).filter((one) => one.startsWith(`${name}.`));
+    for (const old of kept.sort().slice(0, -10)) await this.running.host.files.remove(grant, posix.join(folder, old));
   }
 
   /** Returns the mode of the existing file: a file of hashes must not become readable for more users than before. */
   async #mode(path: string, signal: AbortSignal): Promise<number> {
-    const { exitCode, stdout } = await this.#running.host.exec(['sh', '-c', modeScript, path], { signal, limitMs });
+    const { exitCode, stdout } = await this.running.host.exec(['sh', '-c', modeScript, path], { signal, limitMs });
     const written = new TextDecoder().decode(stdout).trim();
     return exitCode === 0 && /^[0-7]{3,4}$/.test(written) ? Number.parseInt(written, 8) & 0o777 : usualMode;
   }

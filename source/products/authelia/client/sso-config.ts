@@ -99,6 +99,4 @@ function authzOf(declared: JsonObject): Readonly<Record<string, string>> {
   return endpoints.length === 0 ? usualAuthz : Object.fromEntries(endpoints);
 }
 
-function wordsOf(value: unknown): readonly string[] {
-  return oneOrMore(value).map(textOf).filter(Boolean);
-}
+const wordsOf = (value: unknown) => oneOrMore(value).map(textOf).filter(Boolean);

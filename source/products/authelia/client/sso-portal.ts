@@ -11,15 +11,6 @@ export type PortalBan = ReturnType<typeof readBans>[number];
 
 export type Verdict = Awaited<ReturnType<typeof requestAsProxy>>;
 
-interface ProxyQuestion {
-  /** `forward-auth`, or the legacy endpoint for proxies from before 4.38. */
-  endpoint: 'forward-auth' | 'legacy';
-  url: URL;
-  browser: boolean;
-  /** Address to which the legacy endpoint redirects users (R36). */
-  portal: string;
-}
-
 const outputLimitBytes = 1024 * 1024;
 
 /** Runs the portal's own command in its container (reference/authelia.md). Throws `failed.portal`. */
@@ -72,16 +63,10 @@ export class SsoPortal {
     throw refused('delete the security keys', outcome);
   }
 
-  async checkPolicy(
-    { url, method, user, groups, from }: { url: string; method: string; user: string; groups: readonly string[]; from: string },
-    signal: AbortSignal,
-  ): Promise<string> {
-    const more = [
-      ...(user === '' ? [] : ['--username', user]),
-      ...(groups.length === 0 ? [] : ['--groups', groups.join(',')]),
-      ...(from === '' ? [] : ['--ip', from]),
-    ];
-    return this.#list(['access-control', 'check-policy', '--url', url, '--method', method, ...more], 'test the access rules', signal);
+  /** Flags without a value are left out. */
+  async checkPolicy(flags: Readonly<Record<'url' | 'method' | 'username' | 'groups' | 'ip', string>>, signal: AbortSignal) {
+    const words = Object.entries(flags).flatMap(([name, value]) => (value === '' ? [] : [`--${name}`, value]));
+    return this.#list(['access-control', 'check-policy', ...words], 'test the access rules', signal);
   }
 
   /** Validates a configuration with the running release before it takes effect. Returns the errors that would make the portal refuse it. */
@@ -113,9 +98,7 @@ export class SsoPortal {
     throw refused(what, outcome);
   }
 
-  #change(grant: Grant, words: readonly string[]) {
-    return this.engine.writer(grant).exec(this.container.id, ['authelia', ...words]);
-  }
+  #change = (grant: Grant, words: readonly string[]) => this.engine.writer(grant).exec(this.container.id, ['authelia', ...words]);
 }
 
 function refused(what: string, outcome: ExecOutcome): Fault {
@@ -126,8 +109,15 @@ function refused(what: string, outcome: ExecOutcome): Fault {
   return failed(message, 'Check the log of the portal.');
 }
 
-/** Sends the request that a proxy sends before it lets a request through, without a login. */
-export async function requestAsProxy(origin: HttpEndpoint, { endpoint, url, browser, portal }: ProxyQuestion, signal: AbortSignal) {
+/**
+ * Sends the request that a proxy sends before it lets a request through, without a login. The legacy endpoint is for proxies from before
+ * 4.38; it redirects users to `portal` (R36).
+ */
+export async function requestAsProxy(
+  origin: HttpEndpoint,
+  { endpoint, url, browser, portal }: { endpoint: 'forward-auth' | 'legacy'; url: URL; browser: boolean; portal: string },
+  signal: AbortSignal,
+) {
   const path = endpoint === 'legacy' ? `/api/verify?rd=${encodeURIComponent(portal)}` : '/api/authz/forward-auth';
   const asked = {
     accept: browser ? 'text/html' : 'application/json',
@@ -163,19 +153,12 @@ export function problemsIn(output: string): string[] {
     .filter(Boolean);
 }
 
-function text(bytes: Uint8Array): string {
-  return new TextDecoder().decode(bytes);
-}
-
-function said({ stdout, stderr }: ExecOutcome): string {
-  return lastLine(text(stderr)) || lastLine(text(stdout));
-}
+const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+const said = ({ stdout, stderr }: ExecOutcome) => lastLine(text(stderr)) || lastLine(text(stdout));
 
 function lastLine(output: string): string {
   const last = /^\s*Error: (.*)$/m.exec(output)?.[1] ?? output.trim().split('\n').at(-1) ?? '';
   return cleanLine(last.trim()).replace(/\.$/, '');
 }
 
-function failed(message: string, remedy: string): Fault {
-  return new Fault('failed.portal', message, remedy);
-}
+const failed = (message: string, remedy: string) => new Fault('failed.portal', message, remedy);

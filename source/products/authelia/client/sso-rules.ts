@@ -67,9 +67,7 @@ export function withoutTemplates(text: string): string {
     .join('\n');
 }
 
-function startOfLine(text: string, offset: number): number {
-  return text.lastIndexOf('\n', offset - 1) + 1;
-}
+const startOfLine = (text: string, offset: number) => text.lastIndexOf('\n', offset - 1) + 1;
 
 function endOfLine(text: string, offset: number): number {
   // The parser ends a block where the next node begins; the last character of the block itself is before that.
@@ -93,6 +91,4 @@ export function ruleDomainProblem(domain: string): string | undefined {
   return undefined;
 }
 
-export function subjectProblem(subject: string): string | undefined {
-  return /^(?:user|group):\S.*$/.test(subject) ? undefined : 'Use user:NAME or group:NAME.';
-}
+export const subjectProblem = (subject: string) => (/^(?:user|group):\S.*$/.test(subject) ? undefined : 'Use user:NAME or group:NAME.');

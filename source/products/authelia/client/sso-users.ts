@@ -47,16 +47,15 @@ export class UsersFile {
     });
   }
 
-  user(name: string): PortalUser | undefined {
-    return this.users.find((one) => one.name === name);
-  }
+  user = (name: string) => this.users.find((one) => one.name === name);
+  setDisabled = (name: string, disabled: boolean) => this.#node(name).set('disabled', disabled);
 
   add({ name, displayName, email, groups, digest }: Omit<PortalUser, 'disabled'>): void {
     const fields = { disabled: false, displayname: displayName, password: digest, email, groups: [...groups] };
     const made = this.#document.createNode(fields) as YAMLMap;
-    quote(made, 'password');
-    this.#map.set(this.#document.createNode(name), made);
+    quote(made);
     const map = this.#map;
+    map.set(this.#document.createNode(name), made);
     const gone = map.items.find(({ key }) => isScalar(key) && this.user(String(key.value))?.email === placeholder);
     if (!gone) return;
     map.delete(gone.key);
@@ -68,11 +67,7 @@ export class UsersFile {
   setDigest(name: string, digest: string): void {
     const user = this.#node(name);
     user.set('password', digest);
-    quote(user, 'password');
-  }
-
-  setDisabled(name: string, disabled: boolean): void {
-    this.#node(name).set('disabled', disabled);
+    quote(user);
   }
 
   get text(): string {
@@ -91,8 +86,8 @@ export class UsersFile {
 }
 
 /** Quotes a hash. Its dollar signs mean nothing in YAML, but users copy such lines into files in which they do. */
-function quote(user: YAMLMap, field: string): void {
-  const value: unknown = user.get(field, true);
+function quote(user: YAMLMap): void {
+  const value: unknown = user.get('password', true);
   if (isScalar(value)) value.type = 'QUOTE_SINGLE';
 }
 
@@ -109,18 +104,15 @@ export function usersProblems(users: readonly PortalUser[], { caseInsensitive, b
       problems.push(`The name ${shown} must be lower case, because search.case_insensitive is true.`);
     if (byEmail && email !== '') {
       const same = users.filter((other) => other.email.toLowerCase() === email.toLowerCase());
+      const names = same.map((one) => cleanLine(one.name)).join(' and ');
       if (same.length > 1 && same[0]?.name === name)
-        problems.push(
-          `${same.map((one) => cleanLine(one.name)).join(' and ')} have the same email address, which search.email does not allow.`,
-        );
+        problems.push(`${names} have the same email address, which search.email does not allow.`);
     }
   }
   return problems;
 }
 
-export function ableUsers(users: readonly PortalUser[]): readonly PortalUser[] {
-  return users.filter(({ disabled, email }) => !disabled && email !== placeholder);
-}
+export const ableUsers = (users: readonly PortalUser[]) => users.filter(({ disabled, email }) => !disabled && email !== placeholder);
 
 export function userNameProblem(name: string, { caseInsensitive }: UserRules): string | undefined {
   if (name === '') return 'Enter the login name.';
