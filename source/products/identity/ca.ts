@@ -33,8 +33,7 @@ export const caIssue: Procedure = async (session, input, context) => {
   const authority = await authorityOf(session, input, context);
   const { id } = authority;
   const host = context.hostOf(input.engineName);
-  const left = 'No certificate was created.';
-  const { names, folder, days } = await unlessCancelled(session, left, () => askOrder(session, input));
+  const { names, folder, days } = await unlessCancelled(session, 'No certificate was created.', () => askOrder(session, input));
   const [first = ''] = names;
   const base = posix.join(folder, first.replace(/^\*\./, 'any.'));
   const [keyFile, file] = [`${base}.key`, `${base}.crt`];
@@ -56,14 +55,11 @@ export const caIssue: Procedure = async (session, input, context) => {
     },
   });
   if (session.dryRun) return { message: 'Dry run: no certificate was created.' };
-  if (made === undefined)
-    return {
-      message: `${file} already covers these names, and does not need to be renewed yet.`,
-      data: { certificate: file, key: keyFile, names },
-    };
+  const data = { certificate: file, key: keyFile, names };
+  if (made === undefined) return { message: `${file} already covers these names, and does not need to be renewed yet.`, data };
   return {
     message: `Issued a certificate for ${first}, valid until ${cleanLine(made)}: ${file}, key ${keyFile}. To renew the certificate, run the same command before that date; in the first third of its validity, that changes nothing.`,
-    data: { certificate: file, key: keyFile, names, until: made },
+    data: { ...data, until: made },
   };
 };
 
@@ -74,10 +70,8 @@ async function authorityOf(session: Session, input: FlowInput, context: FlowCont
 
 async function requestFor(grant: Grant, host: Host, keyFile: string, names: readonly string[]): Promise<string> {
   const alternatives = names.map((name) => (!isAddress(name) ? `DNS:${name}` : `IP:${name}`)).join(',');
-  const { exitCode, stdout, stderr } = await host.run(grant, ['sh', '-c', requestScript, keyFile, names[0] ?? '', alternatives], {
-    signal: grant.signal,
-    limitMs: keyLimitMs,
-  });
+  const argv = ['sh', '-c', requestScript, keyFile, names[0] ?? '', alternatives];
+  const { exitCode, stdout, stderr } = await host.run(grant, argv, { signal: grant.signal, limitMs: keyLimitMs });
   if (exitCode === 0) return new TextDecoder().decode(stdout);
   if (exitCode === 127)
     throw new Fault('failed.key', 'The host has no openssl, which is required to create the key.', 'Install openssl on the host.');
@@ -127,9 +121,8 @@ function nameProblem(name: string): string | undefined {
 }
 
 function folderProblem(folder: string): string | undefined {
-  return folder.startsWith('/') && posix.normalize(folder) === folder.replace(/(.)\/$/, '$1') && cleanLine(folder) === folder
-    ? undefined
-    : 'Use an absolute path without "..".';
+  const isPlain = folder.startsWith('/') && posix.normalize(folder) === folder.replace(/(.)\/$/, '$1') && cleanLine(folder) === folder;
+  return isPlain ? undefined : 'Use an absolute path without "..".';
 }
 
 const dialLimitMs = 10_000;
@@ -143,21 +136,15 @@ export const caInspect: Procedure = async (session, input, context) => {
   const [, bracketed = '', port = '443'] = addressed.exec(written) ?? [];
   const name = written.startsWith('/') ? undefined : bracketed.replace(/^\[|\]$/g, '');
   if (name === undefined) refuseTypedPath(session, written);
-  const [certificate, ...above] =
-    name === undefined
-      ? await inFile(host, written, session.signal)
-      : await behind(host, { name, port: Number(port), shown: written }, session.signal);
+  const target = name === undefined ? undefined : { name, port: Number(port), shown: written };
+  const [certificate, ...above] = await (target ? behind(host, target, session.signal) : inFile(host, written, session.signal));
   if (!certificate) throw new Fault('usage.certificate', `${cleanLine(written)} contains no certificate.`, 'Use a PEM file.');
   const items = checkCertificate(certificate, { authorities: roots, chain: [...above, ...intermediate], name });
   for (const item of items) session.show({ kind: 'item', ...item });
   const wrong = wrongText(items);
-  const data = {
-    subject: cleanLine(certificate.subject),
-    serial: certificate.serialNumber,
-    fingerprint: certificate.fingerprint256,
-    items,
-  };
-  const shown = commonName(certificate.subject) || written;
+  const { subject, serialNumber: serial, fingerprint256: fingerprint } = certificate;
+  const data = { subject: cleanLine(subject), serial, fingerprint, items };
+  const shown = commonName(subject) || written;
   if (wrong === '') return { message: `The certificate for ${shown} is valid and was issued by ${id}.`, data };
   const message = `Clients that trust ${id} reject the certificate for ${shown}: ${wrong}.`;
   throw new Fault('failed.certificate', message, `Issue a new certificate: quarterdeck ca issue ${id}`);

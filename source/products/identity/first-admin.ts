@@ -19,8 +19,9 @@ export const firstAdmin: Procedure = async (session, input, context) => {
   }
   if (!task) return { message: `${id}: the setup task "${withPage[0]?.title ?? ''}" is done.`, data: { done: true } };
   const address = `${component.url?.replace(/\/$/, '') ?? ''}${task.page ?? ''}`;
+  const title = task.title.replace(/\.$/, '');
   const stays = {
-    message: `Still to do${component.url === undefined ? '' : ` at ${cleanLine(address)}`}: ${task.title.replace(/\.$/, '')}.`,
+    message: `Still to do${component.url === undefined ? '' : ` at ${cleanLine(address)}`}: ${title}.`,
     remedy: `To resume: quarterdeck first-admin ${id}`,
   };
   const asks = task.by === 'hand' && session.attended;
@@ -28,13 +29,8 @@ export const firstAdmin: Procedure = async (session, input, context) => {
   const data = { address, done: false };
   if (task.by === 'observed') return { message: `${stays.message} Quarterdeck detects when the task is done.`, data };
   if (!session.attended) return { message: `${stays.message} When it is done, run: quarterdeck tasks ${id} ${task.id}`, data };
-  const chosen = await unlessCancelled(session, stays, () =>
-    askChoice(session, {
-      id: 'done',
-      label: `${task.title.replace(/\.$/, '')}`,
-      choices: { yes: 'Done', later: ['Later', 'the task stays on the list'] },
-    }),
-  );
+  const choices = { yes: 'Done', later: ['Later', 'the task stays on the list'] } as const;
+  const chosen = await unlessCancelled(session, stays, () => askChoice(session, { id: 'done', label: title, choices }));
   if (chosen === 'later') return { message: stays.message, data };
   await confirmTask(new EngineScope(session, context, input.engineName), component, task);
   if (session.dryRun) return { message: 'Dry run: nothing was recorded.' };

@@ -23,9 +23,8 @@ const passwordVariable = 'LLDAP_LDAP_USER_PASS';
 const addingStep = 'adding';
 
 export const ldapUsers: Procedure = async (session, input, context) => {
-  const { id, directory, base } = await unlessCancelled(session, 'Not logged in; no users were listed.', () =>
-    openDirectory(session, input, context, input.words[0]),
-  );
+  const open = () => openDirectory(session, input, context, input.words[0]);
+  const { id, directory, base } = await unlessCancelled(session, 'Not logged in; no users were listed.', open);
   try {
     const people = await directory.people(base);
     showList(session, people, { USER: ({ uid }) => uid, NAME: ({ name }) => name, EMAIL: ({ mail }) => mail, ENTRY: ({ dn }) => dn });
@@ -43,18 +42,15 @@ export const ldapAdd: Procedure = async (session, input, context) => {
   const { directory, base, endpoint } = open;
   const dn = `uid=${person.uid},ou=people,${base}`;
   try {
-    if (session.dryRun) {
+    if (session.dryRun)
       return dryRunOf(session, `prompt for a password, add ${dn}, and set its password.`, `the users of ${id} were not changed.`);
-    }
     const password = await unlessCancelled(session, left, () =>
       promptNewPassword(session, `Password of ${person.uid}`, `Sends LDAP add ${dn}, then password modify (RFC 3062).`),
     );
+    const hasPassword = () => opens(endpoint, dn, password.value, session.signal);
     // An existing user keeps the password, unless an interrupted run of this command added the user.
-    if (
-      !session.noted(addingStep).includes(dn) &&
-      (await directory.has(dn)) &&
-      !(await opens(endpoint, dn, password.value, session.signal))
-    )
+    const isOwn = session.noted(addingStep).includes(dn);
+    if (!isOwn && (await directory.has(dn)) && !(await hasPassword()))
       throw new Fault('usage.user', `User ${person.uid} already exists in ${id} with another password.`, 'Use another name.');
     await session.note(addingStep, dn);
     await session.act({
@@ -68,10 +64,10 @@ export const ldapAdd: Procedure = async (session, input, context) => {
       id: `password ${person.uid}`,
       right: 'operate',
       request: `LDAP password modify (RFC 3062) for ${dn}`,
-      done: () => opens(endpoint, dn, password.value, session.signal),
+      done: hasPassword,
       run: (grant) => directory.setPassword(grant, dn, password.value),
     });
-    if (!(await opens(endpoint, dn, password.value, session.signal))) {
+    if (!(await hasPassword())) {
       const message = `${person.uid} was added to ${id}, but cannot log in with the password that was set.`;
       throw new Fault('failed.directory', message, 'Check the log of the directory, and set another password.');
     }
@@ -95,9 +91,7 @@ async function openDirectory(session: Session, input: FlowInput, context: FlowCo
   try {
     const env = new Map([...target.containers.values()].flatMap((container) => container.env));
     const base = env.get('LLDAP_LDAP_BASE_DN') ?? (await directory.base());
-    if (base === undefined) {
-      throw new Fault('failed.directory', `${id} does not report its base DN.`, 'Set the base DN of the component.');
-    }
+    if (base === undefined) throw new Fault('failed.directory', `${id} does not report its base DN.`, 'Set the base DN of the component.');
     const admin = `uid=${env.get('LLDAP_LDAP_USER_DN') ?? 'admin'},ou=people,${base}`;
     const dn = bind ?? admin;
     const open = { id, endpoint, directory, base };
@@ -105,13 +99,13 @@ async function openDirectory(session: Session, input: FlowInput, context: FlowCo
     const name = dn === admin ? keptName(component, entry) : undefined;
     const { password, isKept } = await askBindPassword(session, context, dn, name);
     if (await directory.logIn(dn, password)) return open;
-    throw new Fault(
-      'refused.login',
-      `${id} rejects the ${isKept ? 'stored password' : 'password'} of ${cleanLine(dn)}${isKept ? '; it may have been changed since it was stored' : ''}.`,
-      isKept
-        ? 'Enter the current password; the stored one is the initial password of the directory.'
-        : 'Check the password before you try again: some directories lock accounts after a few failed attempts.',
-    );
+    const message = isKept
+      ? `${id} rejects the stored password of ${cleanLine(dn)}; it may have been changed since it was stored.`
+      : `${id} rejects the password of ${cleanLine(dn)}.`;
+    const remedy = isKept
+      ? 'Enter the current password; the stored one is the initial password of the directory.'
+      : 'Check the password before you try again: some directories lock accounts after a few failed attempts.';
+    throw new Fault('refused.login', message, remedy);
   } catch (thrown) {
     await directory.close();
     throw thrown;
@@ -133,7 +127,7 @@ async function askBindPassword(session: Session, context: FlowContext, dn: strin
   });
   if (typed !== '' || name === undefined) return { password: typed, isKept: false };
   const kept = await (await context.vault(session)).read(name, session.signal);
-  if (kept !== undefined && kept !== '') {
+  if (kept) {
     session.hide(kept);
     return { password: kept, isKept: true };
   }
@@ -163,7 +157,6 @@ async function askPerson(session: Session, input: FlowInput): Promise<Omit<NewPe
 
 /** Returns the problem with a user id, which must not contain characters that a DN has to escape. */
 function uidProblem(text: string): string | undefined {
-  return /^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(text.trim())
-    ? undefined
-    : 'Use only letters, digits, dots, underscores and hyphens, and start with a letter or a digit.';
+  if (/^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(text.trim())) return undefined;
+  return 'Use only letters, digits, dots, underscores and hyphens, and start with a letter or a digit.';
 }

@@ -15,7 +15,7 @@ import { cleanLine } from '../../text/clean.ts';
 import { type JsonObject, objectOf, parsedJson } from '../../text/json-value.ts';
 import { wrongText } from './client/checked-item.ts';
 import { checkDiscovery, checkKeys, discoverySuffix } from './client/oidc-provider.ts';
-import { claimRows, inspectToken, readToken } from './client/token-inspector.ts';
+import { claimRows, inspectToken, readToken, type TokenExpectations } from './client/token-inspector.ts';
 
 export const oidcCheck: Procedure = async (session, input, context) => {
   const [word] = wordsUpTo(1, input, { takes: 'Check one realm or application at a time', remedy: 'Run the command once for each.' });
@@ -42,13 +42,8 @@ export const oidcCheck: Procedure = async (session, input, context) => {
       : 'Correct this in the settings of the provider.';
     throw new Fault('failed.discovery', `${component.id} fails the OIDC check: ${wrong}.`, remedy);
   }
-  return {
-    message:
-      odd.length === 0
-        ? `The OIDC discovery document of ${component.id} is valid.`
-        : `The OIDC discovery document of ${component.id} is valid, with warnings: ${odd.map(({ title }) => title.toLowerCase()).join(', ')}.`,
-    data,
-  };
+  const warnings = odd.length === 0 ? '' : `, with warnings: ${odd.map(({ title }) => title.toLowerCase()).join(', ')}`;
+  return { message: `The OIDC discovery document of ${component.id} is valid${warnings}.`, data };
 };
 
 async function documentPath(session: Session, entry: CatalogEntry, word: string | undefined): Promise<string> {
@@ -86,11 +81,8 @@ async function readBehindProxy(endpoint: HttpEndpoint, path: string, site: URL |
   }
   const document = objectOf(json);
   if (status === 200 && document) return document;
-  throw new Fault(
-    'failed.discovery',
-    `${endpoint.shown} returned status ${status} without a JSON document for ${cleanLine(path)}.`,
-    'Check the log of the provider.',
-  );
+  const message = `${endpoint.shown} returned status ${status} without a JSON document for ${cleanLine(path)}.`;
+  throw new Fault('failed.discovery', message, 'Check the log of the provider.');
 }
 
 export const tokenInspect: Procedure = async (session, input, context) => {
@@ -98,14 +90,10 @@ export const tokenInspect: Procedure = async (session, input, context) => {
     const message = 'A token must not be passed on the command line, where other users of this machine can read it.';
     throw new Fault('usage.token', message, 'Enter the token when prompted, or pipe {"token": "..."} to --answers -.');
   }
-  const typed = await unlessCancelled(session, 'No token was checked.', () =>
-    session.ask.secret({
-      id: 'token',
-      label: 'Token',
-      help: 'Three parts separated by dots. The token is checked locally, and neither sent nor stored.',
-      check: (text) => (text.trim() === '' ? 'Paste a token, or cancel.' : undefined),
-    }),
-  );
+  const help = 'Three parts separated by dots. The token is checked locally, and neither sent nor stored.';
+  const check = (text: string) => (text.trim() === '' ? 'Paste a token, or cancel.' : undefined);
+  const ask = () => session.ask.secret({ id: 'token', label: 'Token', help, check });
+  const typed = await unlessCancelled(session, 'No token was checked.', ask);
   const token = typed.trim().replace(/^bearer\s+/i, '');
   session.hide(token);
   const { claims } = await readToken(token);
@@ -115,25 +103,17 @@ export const tokenInspect: Procedure = async (session, input, context) => {
   const seen = await inspectToken(token, { keys: undefined, ...keys, issuer, audience, nowMs: Date.now() });
   session.show({ kind: 'table', columns: ['CLAIM', 'VALUE', 'MEANING'], rows: claimRows(seen.claims) });
   for (const item of seen.items) session.show({ kind: 'item', ...item });
-  if (seen.verdict === 'refused') {
+  if (seen.verdict === 'refused')
     throw new Fault('refused.token', `Do not trust this token: ${wrongText(seen.items)}.`, 'Request a new one from its issuer.');
-  }
-  return {
-    message:
-      seen.verdict === 'valid'
-        ? 'The token is valid: signed by its issuer and not expired.'
-        : 'No problems were found, but the signature was not verified. Do not trust the token yet.',
-    data: { verdict: seen.verdict, header: seen.header, claims: seen.claims, items: seen.items },
-  };
+  const message =
+    seen.verdict === 'valid'
+      ? 'The token is valid: signed by its issuer and not expired.'
+      : 'No problems were found, but the signature was not verified. Do not trust the token yet.';
+  return { message, data: { verdict: seen.verdict, header: seen.header, claims: seen.claims, items: seen.items } };
 };
 
 /** The author of a token can name any address in it, so that address is fetched only if the operator requests it. */
-async function keysOf(
-  session: Session,
-  host: Host,
-  input: FlowInput,
-  named: string | undefined,
-): Promise<{ keys?: JSONWebKeySet; withoutKeys?: string }> {
+async function keysOf(session: Session, host: Host, input: FlowInput, named?: string): Promise<Partial<TokenExpectations>> {
   const direct = optionOf(input, 'keys');
   if (direct !== undefined) return { keys: await fetchKeys(host, direct, session.signal) };
   const issuer = optionOf(input, 'issuer') ?? (await trusted(session, named));
@@ -159,9 +139,8 @@ async function trusted(session: Session, named: string | undefined): Promise<str
 /** Redirects are not followed. Throws `usage.url` if the address is neither https nor loopback, `unreachable.page` and `failed.page`. */
 async function fetchJson(host: Host, address: string, signal: AbortSignal): Promise<unknown> {
   const endpoint = httpEndpointAt(host, address);
-  if (!endpoint || !(endpoint.tls || endpoint.address.near)) {
+  if (!endpoint || !(endpoint.tls || endpoint.address.near))
     throw new Fault('usage.url', `${cleanLine(address)} is not a valid https URL.`, 'For example: https://auth.example.org');
-  }
   const { url, shown } = endpoint;
   const http = new HttpClient(endpoint, {
     secrets: undefined,

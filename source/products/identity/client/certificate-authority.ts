@@ -81,9 +81,7 @@ function keyItem({ publicKey }: X509Certificate): CheckedItem {
   return item.ok(shown);
 }
 
-export function commonName(subject: string): string {
-  return cleanLine(/^CN=(.*)$/m.exec(subject)?.[1] ?? subject.split('\n').at(-1) ?? '');
-}
+export const commonName = (subject: string) => cleanLine(/^CN=(.*)$/m.exec(subject)?.[1] ?? subject.split('\n').at(-1) ?? '');
 
 /** Returns every certificate of a PEM text, in its order. Never throws: invalid ones are skipped. */
 export async function certificatesIn(pem: string): Promise<X509Certificate[]> {
@@ -104,12 +102,8 @@ cat > "$work/request.pem"
 STEPPATH=${home} step ca sign "$work/request.pem" "$work/certificate.pem" --provisioner "$1" --provisioner-password-file ${home}/secrets/password --not-after "$2" --force >&2
 cat "$work/certificate.pem"`;
 
-interface CertificateAuthority {
-  engine: Engine;
-  container: ContainerDetail;
-}
+type CertificateAuthority = { engine: Engine; container: ContainerDetail };
 
-/** Throws `failed.authority`. */
 export async function readCertificates({ engine, container }: CertificateAuthority, signal: AbortSignal) {
   const read = async (name: string) => {
     const bytes = await engine.readFile(container.id, `${home}/certs/${name}`, { signal });
@@ -132,8 +126,8 @@ export async function signRequest(grant: Grant, { engine, container }: Certifica
     throw failed(`The CA does not issue certificates for that validity period: ${words}.`, remedy);
   }
   if (/provisioner.*not found|no provisioner/i.test(words)) {
-    const message = `The CA has no provisioner named "${provisioner}".`;
-    throw failed(message, 'To list the provisioners, run "step ca provisioner list" in the container.');
+    const remedy = 'To list the provisioners, run "step ca provisioner list" in the container.';
+    throw failed(`The CA has no provisioner named "${provisioner}".`, remedy);
   }
   // The image generates a password for each unless one is set, and stores only that of the keys.
   if (/failed to decrypt\b.*invalid password/i.test(words)) {
@@ -149,6 +143,4 @@ function reasonIn(output: string): string {
   return cleanLine(reason.trim()).replace(/\.$/, '');
 }
 
-function failed(message: string, remedy: string): Fault {
-  return new Fault('failed.authority', message, remedy);
-}
+const failed = (message: string, remedy: string) => new Fault('failed.authority', message, remedy);

@@ -30,12 +30,11 @@ export class Directory {
     requirePrivate(endpoint, { what: 'passwords' });
     const { host, address, shown } = endpoint;
     const { Client: Ldap } = await import('ldapts');
-    const stream = await limited(signal, limitMs, (both) => host.dial({ host: address.host, port: address.port }, both)).catch(
-      (thrown: unknown) => {
-        signal.throwIfAborted();
-        throw doesNotAnswer(shown, thrown);
-      },
-    );
+    const dialing = limited(signal, limitMs, (both) => host.dial({ host: address.host, port: address.port }, both));
+    const stream = await dialing.catch((thrown: unknown) => {
+      signal.throwIfAborted();
+      throw doesNotAnswer(shown, thrown);
+    });
     const client = new Ldap({
       url: 'ldap://directory',
       timeout: limitMs,
@@ -47,19 +46,13 @@ export class Directory {
     return new Directory(client, shown);
   }
 
-  async close(): Promise<void> {
-    await this.client.unbind().catch(() => undefined);
-  }
+  close = () => this.client.unbind().catch(() => undefined);
 
   /** Returns the base of users and groups: `dc=example,dc=org`; undefined if the directory does not report it without a login. */
   async base(): Promise<string | undefined> {
-    try {
-      const { searchEntries } = await this.client.search('', { scope: 'base', attributes: ['namingContexts'] });
-      const found = searchEntries[0]?.['namingContexts'];
-      return textOf(found) || undefined;
-    } catch {
-      return undefined;
-    }
+    const search = this.client.search('', { scope: 'base', attributes: ['namingContexts'] });
+    const found = await search.catch(() => undefined);
+    return textOf(found?.searchEntries[0]?.['namingContexts']) || undefined;
   }
 
   async logIn(dn: string, password: string): Promise<boolean> {

@@ -22,19 +22,12 @@ function issuerItem(issuer: string, address: string | undefined): CheckedItem {
   if (address === undefined)
     return item.warning(`${shown}; the provider has no https site, so it is unknown whether clients can reach the issuer`);
   const expected = address.slice(0, -discoverySuffix.length);
-  if (issuer === expected) return item.ok(shown);
   if (issuer.replace(/\/$/, '') === expected.replace(/\/$/, '')) return item.ok(shown);
   return item.blocked(`${shown}, but clients that use ${cleanLine(expected)} reject it, because both must be identical`);
 }
 
 const needed = ['authorization_endpoint', 'token_endpoint', 'jwks_uri'];
-const other = [
-  'userinfo_endpoint',
-  'end_session_endpoint',
-  'device_authorization_endpoint',
-  'revocation_endpoint',
-  'introspection_endpoint',
-];
+const other = ['userinfo', 'end_session', 'device_authorization', 'revocation', 'introspection'].map((name) => `${name}_endpoint`);
 
 function endpointsItem(document: JsonObject, issuer: string): CheckedItem {
   const item = itemOf('endpoints', 'Endpoints');
@@ -106,10 +99,5 @@ function ageOf(key: JsonObject, nowMs: number): number[] {
   return unlessThrown(() => [nowMs - Date.parse(new X509Certificate(Buffer.from(first, 'base64')).validFrom)], []);
 }
 
-function nameOf(key: JsonObject): string {
-  return cleanLine(textOf(key['kid'])).slice(0, 16) || 'unnamed';
-}
-
-function textsOf(value: unknown): readonly string[] {
-  return listOf(value).map(textOf).filter(Boolean);
-}
+const nameOf = (key: JsonObject) => cleanLine(textOf(key['kid'])).slice(0, 16) || 'unnamed';
+const textsOf = (value: unknown) => listOf(value).map(textOf).filter(Boolean);

@@ -174,6 +174,5 @@ function dateText(seconds: number): string {
   return Number.isNaN(date.getTime()) ? `${seconds}` : `${date.toISOString().slice(0, 19)}Z`;
 }
 
-function notToken(why: string, remedy = 'Copy the whole token again.'): Fault {
-  return new Fault('usage.token', `Cannot read the JSON Web Token (JWT). ${why}`, remedy);
-}
+const notToken = (why: string, remedy = 'Copy the whole token again.') =>
+  new Fault('usage.token', `Cannot read the JSON Web Token (JWT). ${why}`, remedy);
