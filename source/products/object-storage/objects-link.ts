@@ -56,22 +56,16 @@ export const objectsCheck: Procedure = async (session, input, context) => {
   const nowMs = Date.now();
   const path = cleanLine(unlessThrown(() => decodeURIComponent(url.pathname), url.pathname).slice(1));
   const times = window && { from: new Date(window.fromMs).toISOString(), until: new Date(window.untilMs).toISOString() };
-  const said = (message: string, holds: boolean, asked: boolean) => ({
-    message,
-    data: { object: path, holds, asked, ...times },
-    exitCode: holds ? 0 : 1,
-  });
+  const said = (message: string, holds: boolean, asked: boolean) => {
+    return { message, data: { object: path, holds, asked, ...times }, exitCode: holds ? 0 : 1 };
+  };
   // The link contains its expiry time, so no request is needed.
   if (window && nowMs >= window.untilMs) return said(`The link to ${path} expired ${agoText(nowMs - window.untilMs)}.`, false, false);
   const { endpoint } = await readEndpoint(session, input, context);
   const refused = await tryLink(endpoint, url, session.signal);
-  if (refused?.code === 'refused.expired')
-    return said(
-      `The link to ${path} has expired according to the server${window ? ', but not according to the clock of this machine' : ''}.`,
-      false,
-      true,
-    );
-  if (refused) throw refused;
+  if (refused && refused.code !== 'refused.expired') throw refused;
+  const unlike = window ? ', but not according to the clock of this machine' : '';
+  if (refused) return said(`The link to ${path} has expired according to the server${unlike}.`, false, true);
   return said(`The link to ${path} is valid${window ? ` for another ${durationText(window.untilMs - nowMs)}` : ''}.`, true, true);
 };
 

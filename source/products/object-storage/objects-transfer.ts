@@ -33,11 +33,8 @@ export const objectsGet: Procedure = async (session, input, context) => {
         let come = 0;
         const size = await receiveLocal(grant, path, body, (count) => {
           come += count;
-          session.progress({
-            id: 'get',
-            label: `Downloading ${shown(name)}, ${bytesText(come)} of ${bytesText(expected)}`,
-            fraction: expected === 0 ? 1 : come / expected,
-          });
+          const label = `Downloading ${shown(name)}, ${bytesText(come)} of ${bytesText(expected)}`;
+          session.progress({ id: 'get', label, fraction: expected === 0 ? 1 : come / expected });
         });
         if (size !== expected)
           throw new Fault('failed.objects', `${shown(name)}: received only ${bytesText(size)} of ${bytesText(expected)}.`, 'Try again.');
@@ -58,12 +55,10 @@ export const objectsPut: Procedure = async (session, input, context) => {
   const check = (text: string) => (text.trim() === '' ? 'Enter a file path.' : undefined);
   const written = file ?? (await session.ask.text({ id: 'file', label: 'File on this machine', check }));
   const source = await openLocalSource(fileOf(written));
-  const word = to ?? (await promptObject(session, 'Object', 'BUCKET/KEY, or BUCKET/ to use the file name as the key'));
+  const word = to ?? (await promptObject(session, 'BUCKET/KEY, or BUCKET/ to use the file name as the key'));
   // The target is a folder or a bucket: the object is named after the file.
-  const name = objectNamed(
-    word.endsWith('/') || !word.includes('/') ? `${word.replace(/\/$/, '')}/${basename(source.path)}` : word,
-    putUsage,
-  );
+  const isFolder = word.endsWith('/') || !word.includes('/');
+  const name = objectNamed(isFolder ? `${word.replace(/\/$/, '')}/${basename(source.path)}` : word, putUsage);
   const { store } = await openObjects(session, input, context);
   await giveUpEarlier(session, store, name);
   const there = await store.facts(name, session.signal);

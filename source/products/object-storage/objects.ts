@@ -24,22 +24,15 @@ export async function readEndpoint(session: Session, input: FlowInput, context: 
 export async function openObjects(session: Session, input: FlowInput, context: FlowContext) {
   const { component, endpoint, keys, env } = await readEndpoint(session, input, context);
   const named = optionOf(input, 'access-key');
-  const known =
-    named === undefined && keys
-      ? { access: env.get(keys.access), secret: await keptSecret(session, context, component, keys.secret) }
-      : undefined;
+  const own = named === undefined ? keys : undefined;
+  const kept = own && (await keptSecret(session, context, component, own.secret));
   const accessKey =
     named ??
-    known?.access ??
+    (own && env.get(own.access)) ??
     (await session.ask.text({ id: 'access-key', label: `Access key of ${component.id}`, check: filled('access key') })).trim();
-  const secretKey =
-    known?.secret ??
-    (await session.ask.secret({
-      id: 'secret-key',
-      label: `Secret key of ${cleanLine(accessKey)}`,
-      help: 'Signs the requests. The key is neither sent nor stored.',
-      check: filled('secret key'),
-    }));
+  const help = 'Signs the requests. The key is neither sent nor stored.';
+  const question = { id: 'secret-key', label: `Secret key of ${cleanLine(accessKey)}`, help, check: filled('secret key') };
+  const secretKey = kept ?? (await session.ask.secret(question));
   session.hide(secretKey);
   return { store: new ObjectStore(endpoint, { accessKey, secretKey, region: optionOf(input, 'region') ?? 'us-east-1' }), component };
 }
@@ -47,11 +40,11 @@ export async function openObjects(session: Session, input: FlowInput, context: F
 const filled = (what: string) => (text: string) => (text.trim() === '' ? `The ${what} is required.` : undefined);
 
 export async function requireObject(session: Session, word: string | undefined, usage: string): Promise<ObjectName> {
-  return objectNamed(word ?? (await promptObject(session, 'Object', 'BUCKET/KEY')), usage);
+  return objectNamed(word ?? (await promptObject(session, 'BUCKET/KEY')), usage);
 }
 
-export function promptObject(session: Session, label: string, help: string): Promise<string> {
-  return session.ask.text({ id: 'object', label, help, check: (text) => (text.includes('/') ? undefined : 'Enter BUCKET/KEY.') });
+export function promptObject(session: Session, help: string): Promise<string> {
+  return session.ask.text({ id: 'object', label: 'Object', help, check: (text) => (text.includes('/') ? undefined : 'Enter BUCKET/KEY.') });
 }
 
 export async function factsOf(store: ObjectStore, name: ObjectName, signal: AbortSignal): Promise<StoredObject> {
@@ -75,9 +68,7 @@ function splitName(word: string, usage: string): ObjectName {
   return { bucket, key };
 }
 
-function wrong(message: string, usage: string): Fault {
-  return new Fault('usage.object', message, `quarterdeck ${usage}`);
-}
+const wrong = (message: string, usage: string) => new Fault('usage.object', message, `quarterdeck ${usage}`);
 
 const usage = 'objects list COMPONENT [BUCKET[/PREFIX]]';
 const mostAtFirst = 1000;

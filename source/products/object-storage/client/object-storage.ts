@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import { HttpClient, type StreamedAnswer } from '../../../calls/http-client.ts';
 import type { HttpAnswer, HttpEndpoint } from '../../../calls/http-exchange.ts';
-import { Fault } from '../../../faults/fault.ts';
+import { Fault, type FaultCode } from '../../../faults/fault.ts';
 import type { Grant } from '../../../grants/grant.ts';
 import { authority } from '../../../text/authority.ts';
 import { cleanLine } from '../../../text/clean.ts';
@@ -112,32 +112,22 @@ export class ObjectStore {
     });
   }
 
-  async remove(grant: Grant, name: ObjectName): Promise<void> {
-    await this.#expect({ method: 'DELETE', path: pathOf(name), signal: grant.signal }, `remove ${shown(name)}`, name);
-  }
+  remove = (grant: Grant, name: ObjectName) =>
+    this.#expect({ method: 'DELETE', path: pathOf(name), signal: grant.signal }, `remove ${shown(name)}`, name);
 
   /** Starts an upload in parts and returns its id. Until it is completed or aborted, its parts use space that no list shows. */
   async begin(grant: Grant, name: ObjectName): Promise<string> {
     // The request is not cancelled with the run: an upload whose id is lost could not be aborted.
     const signal = AbortSignal.timeout(stillLimitMs);
     grant.signal.throwIfAborted();
-    const { text } = await this.#expect(
-      { method: 'POST', path: pathOf(name), query: { uploads: '' }, body: Buffer.alloc(0), signal },
-      `start the upload of ${shown(name)}`,
-      name,
-    );
-    const id = textIn(text, 'UploadId');
-    if (id === undefined || id === '') throw this.#strange(`start the upload of ${shown(name)}`, 'the upload ID is missing');
+    const what = `start the upload of ${shown(name)}`;
+    const request = { method: 'POST', path: pathOf(name), query: { uploads: '' }, body: Buffer.alloc(0), signal };
+    const id = textIn((await this.#expect(request, what, name)).text, 'UploadId');
+    if (!id) throw this.#strange(what, 'the upload ID is missing');
     return id;
   }
 
-  async putParts(
-    grant: Grant,
-    name: ObjectName,
-    upload: string,
-    source: ObjectSource,
-    parted: (part: number, parts: number) => void,
-  ): Promise<void> {
+  async putParts(grant: Grant, name: ObjectName, upload: string, source: ObjectSource, parted: (part: number, parts: number) => void) {
     const partBytes = Math.max(leastPartBytes, Math.ceil(source.sizeBytes / mostParts));
     const parts = Math.ceil(source.sizeBytes / partBytes);
     const tags: string[] = [];
@@ -152,13 +142,10 @@ export class ObjectStore {
     const listed = tags.map((tag, at) => `<Part><PartNumber>${at + 1}</PartNumber><ETag>${escaped(tag)}</ETag></Part>`);
     const body = Buffer.from(`<CompleteMultipartUpload>${listed.join('')}</CompleteMultipartUpload>`);
     const what = `complete the multipart upload of ${shown(name)}`;
-    const answer = await this.#expect(
-      { method: 'POST', path: pathOf(name), query: { uploadId: upload }, body, signal: grant.signal, stillMs: joinLimitMs },
-      what,
-      name,
-    );
+    const request = { method: 'POST', path: pathOf(name), query: { uploadId: upload }, body, signal: grant.signal, stillMs: joinLimitMs };
+    const { text } = await this.#expect(request, what, name);
     // The server sends 200 before it joins the parts, and may fail afterwards.
-    if (textIn(answer.text, 'Code') !== undefined) throw refusalOf(this.endpoint, { status: 500, text: answer.text }, what, name);
+    if (textIn(text, 'Code') !== undefined) throw refusalOf(this.endpoint, { status: 500, text }, what, name);
   }
 
   /** Aborts an upload, which deletes its parts. Returns without a fault if it no longer exists. */
@@ -196,18 +183,14 @@ export class ObjectStore {
     throw refusalOf(this.endpoint, answer, what, name);
   }
 
-  #ask(asking: Asking): Promise<HttpAnswer> {
-    return this.#send(asking, (answer) => answer.all());
-  }
+  #ask = (asking: Asking) => this.#send(asking, (answer) => answer.all());
 
   async #send<T>(asking: Asking, take: (answer: StreamedAnswer) => Promise<T>): Promise<T> {
     const { method, path, query = {}, body, source, signal } = asking;
     const part = { method, path, query, headers: { host: authority(this.endpoint.address) } };
     const hash = source?.hash ?? (body && body.length > 0 ? hashOf(body) : emptyHash);
-    const headers = {
-      ...signedHeaders(part, this.keys, hash, this.now()),
-      ...(source && { 'content-length': String(source.sizeBytes) }),
-    };
+    const length = source && { 'content-length': String(source.sizeBytes) };
+    const headers = { ...signedHeaders(part, this.keys, hash, this.now()), ...length };
     const asked = queryText(query);
     const request = { method, path: asked === '' ? path : `${path}?${asked}`, headers, body, source: source?.open };
     return this.#http.stream(request, asking.stillMs ?? stillLimitMs, signal, take);
@@ -229,55 +212,49 @@ export async function tryLink(endpoint: HttpEndpoint, url: URL, signal: AbortSig
   if (status === 200 || status === 206 || status === 416) return undefined;
   const refusal = refusalOf(endpoint, { status, text }, 'open the link');
   if (refusal.code !== 'refused.login') return refusal;
-  const remedy = 'It was changed, or its keys are no longer valid. Create a new link: quarterdeck objects link COMPONENT BUCKET/KEY';
+  const remedy = `It was changed, or its keys are no longer valid. ${newLink}`;
   return new Fault('refused.login', `${endpoint.shown} does not accept the signature of the link.`, remedy);
 }
+
+const newLink = 'Create a new link: quarterdeck objects link COMPONENT BUCKET/KEY';
 
 /** The keys sign requests and are never sent. */
 const clientOf = (endpoint: HttpEndpoint) => new HttpClient(endpoint, { secrets: undefined, limits: { limitBytes: answerLimitBytes } });
 
-function refusalOf(
-  { shown: where }: HttpEndpoint,
-  { status, text }: Pick<HttpAnswer, 'status' | 'text'>,
-  what: string,
-  name?: ObjectName,
-): Fault {
+type Refused = Pick<HttpAnswer, 'status' | 'text'>;
+
+function refusalOf({ shown: where }: HttpEndpoint, { status, text }: Refused, what: string, name?: ObjectName): Fault {
   const code = cleanLine(textIn(text, 'Code') ?? '');
   const said = cleanLine(textIn(text, 'Message') ?? '').replace(/\.$/, '');
   const isBare = status === 404 && text === '' && name !== undefined;
-  if (/expired/i.test(said) && (code === 'AccessDenied' || code === 'ExpiredToken' || code === '')) {
-    const remedy = 'Create a new link: quarterdeck objects link COMPONENT BUCKET/KEY';
-    return new Fault('refused.expired', `${where} reports that the link has expired.`, remedy);
-  }
+  const fault = (as: FaultCode, message: string, remedy: string) => new Fault(as, `${where} ${message}.`, remedy);
+  if (/expired/i.test(said) && ['AccessDenied', 'ExpiredToken', ''].includes(code))
+    return fault('refused.expired', 'reports that the link has expired', newLink);
   if (code === 'RequestTimeTooSkewed' || code === 'RequestNotReadyYet') {
     const message = `The clocks of ${where} and this machine differ too much for signed requests.`;
     return new Fault('refused.clock', message, 'Synchronize both clocks. They must not differ by more than 15 minutes.');
   }
   if (code === 'InvalidAccessKeyId' || code === 'SignatureDoesNotMatch') {
     const remedy = 'Check the access key and the secret key: quarterdeck secrets list COMPONENT';
-    return new Fault('refused.login', `${where} does not accept these keys: ${said || code}.`, remedy);
+    return fault('refused.login', `does not accept these keys: ${said || code}`, remedy);
   }
   if (code === 'NoSuchBucket' || isBare) {
-    const remedy = 'List the buckets: quarterdeck objects list COMPONENT';
-    return new Fault('usage.bucket', `${where} has no ${bucketText(name)}.`, remedy);
+    const bucket = name ? `bucket ${cleanLine(name.bucket)}` : 'such bucket';
+    return fault('usage.bucket', `has no ${bucket}`, 'List the buckets: quarterdeck objects list COMPONENT');
   }
   if (code === 'NoSuchKey') {
-    const remedy = 'List the objects: quarterdeck objects list COMPONENT BUCKET';
-    return new Fault('usage.object', `${where} has no ${objectText(name)}.`, remedy);
+    const object = name ? `object ${shown(name)}` : 'such object';
+    return fault('usage.object', `has no ${object}`, 'List the objects: quarterdeck objects list COMPONENT BUCKET');
   }
   const reason = said === '' ? '' : `: ${said}`;
-  if (status === 403) {
-    const message = `${where} refused to ${cleanLine(what)}${reason}.`;
-    return new Fault('refused.object', message, 'Check the policy of the user whose access key is used.');
-  }
-  const message = `${where} did not ${cleanLine(what)}: status ${status}${code === '' ? '' : `, ${code}`}${reason}.`;
-  return new Fault('failed.objects', message, 'Check the log of the server.');
+  const policy = 'Check the policy of the user whose access key is used.';
+  if (status === 403) return fault('refused.object', `refused to ${cleanLine(what)}${reason}`, policy);
+  const answer = `status ${status}${code === '' ? '' : `, ${code}`}${reason}`;
+  return fault('failed.objects', `did not ${cleanLine(what)}: ${answer}`, 'Check the log of the server.');
 }
 
 const pathOf = ({ bucket, key }: ObjectName) => `/${encodedPath(bucket)}/${encodedPath(key)}`;
 export const shown = ({ bucket, key }: ObjectName): string => cleanLine(`${bucket}/${key}`);
-const bucketText = (name?: ObjectName) => (name ? `bucket ${cleanLine(name.bucket)}` : 'such bucket');
-const objectText = (name?: ObjectName) => (name ? `object ${shown(name)}` : 'such object');
 const escaped = (text: string) => text.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;');
 
 function timeOf(text: string | undefined): number | undefined {
@@ -286,15 +263,11 @@ function timeOf(text: string | undefined): number | undefined {
 }
 
 /** Names are encoded, a space as plus, so that no character breaks the XML. */
-function plainName(name: string): string {
-  return unlessThrown(() => decodeURIComponent(name.replaceAll('+', ' ')), name);
-}
+const plainName = (name: string) => unlessThrown(() => decodeURIComponent(name.replaceAll('+', ' ')), name);
 
 /** The subset of XML in answers of the S3 API: elements without relevant attributes, none nested in one of the same name. */
-
-function textsIn(xml: string, name: string): string[] {
-  return [...xml.matchAll(new RegExp(`<${name}(?:\\s[^>]*)?>(.*?)</${name}>`, 'gs'))].map(([, inner = '']) => inner);
-}
+const textsIn = (xml: string, name: string) =>
+  [...xml.matchAll(new RegExp(`<${name}(?:\\s[^>]*)?>(.*?)</${name}>`, 'gs'))].map(([, inner = '']) => inner);
 
 function textIn(xml: string, name: string): string | undefined {
   const [found] = textsIn(xml, name);

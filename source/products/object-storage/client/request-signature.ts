@@ -20,9 +20,8 @@ const algorithm = 'AWS4-HMAC-SHA256';
 export const longestLinkSeconds = 7 * 24 * 3600;
 
 /** Encodes a text as S3 requires: every byte except the unreserved ones, with hex digits in upper case. */
-export function encoded(text: string): string {
-  return encodeURIComponent(text).replace(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`);
-}
+export const encoded = (text: string) =>
+  encodeURIComponent(text).replace(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`);
 
 /** Encodes a path. Slashes stay, including double ones, and so do dots: in S3 they are characters of a name. */
 export const encodedPath = (path: string): string => path.split('/').map(encoded).join('/');
@@ -43,10 +42,8 @@ export function signedHeaders(part: SignedPart, keys: SigningKeys, bodyHash: str
   const headers = { ...part.headers, 'x-amz-content-sha256': bodyHash, 'x-amz-date': stamp };
   const names = namesOf(headers);
   const signature = sign({ ...part, headers }, names, keys, stamp, bodyHash);
-  return {
-    ...headers,
-    authorization: `${algorithm} Credential=${keys.accessKey}/${scopeOf(stamp, keys)},SignedHeaders=${names},Signature=${signature}`,
-  };
+  const credential = `${keys.accessKey}/${scopeOf(stamp, keys)}`;
+  return { ...headers, authorization: `${algorithm} Credential=${credential},SignedHeaders=${names},Signature=${signature}` };
 }
 
 /** Returns the query of a link that is valid for this many seconds: the signature covers method, path, host and time window. */
