@@ -12,7 +12,7 @@ import { type Columns, showList } from '../../flows/list-table.ts';
 import { unlessCancelled } from '../../flows/prompt-cancelled.ts';
 import { qrCode } from '../../flows/qr-code.ts';
 import { keptSecret } from '../../flows/secrets/kept-secret.ts';
-import type { Session } from '../../session/session.ts';
+import type { Act, ActTarget, Session } from '../../session/session.ts';
 import { agoText, bytesText, countText } from '../../text/quantities.ts';
 import { type TunnelClient, TunnelUi } from './client/tunnel-ui.ts';
 
@@ -59,17 +59,12 @@ export const clientsAdd = onTunnelUi(async (open, session, input) => {
   } catch (thrown) {
     // Even if it cannot be shown, the device exists, and the operator has to know that.
     if (!(thrown instanceof Fault) || (thrown.code !== 'refused.pipe' && thrown.kind !== 'interrupted')) throw thrown;
-    throw new Fault(
-      thrown.code as 'refused.pipe',
-      `${name} was created (${made.address}), but its configuration could not be shown: ${thrown.message}`,
-      `Show the configuration: quarterdeck clients show ${component.id} ${name}`,
-      { cause: thrown },
-    );
+    const message = `${name} was created (${made.address}), but its configuration could not be shown: ${thrown.message}`;
+    const remedy = `Show the configuration: quarterdeck clients show ${component.id} ${name}`;
+    throw new Fault(thrown.code, message, remedy, { cause: thrown });
   }
-  return {
-    message: `Added ${name} with address ${made.address}.`,
-    data: { component: component.id, host: component.host, client: jsonOf(made) },
-  };
+  const data = { component: component.id, host: component.host, client: jsonOf(made) };
+  return { message: `Added ${name} with address ${made.address}.`, data };
 });
 
 export const clientsShow = onTunnelUi(async (open, session, input) => {
@@ -104,20 +99,20 @@ export const clientsRemove = onTunnelUi(({ ui, component, target }, session, inp
 );
 
 function setEnabled(enabled: boolean): Procedure {
+  const verb = enabled ? 'enable' : 'disable';
   return onTunnelUi(async ({ ui, component, target }, session, input) => {
     const clients = await ui.clients(session.signal);
     const client = await chosen(session, input, clients, {
       isLikely: (one) => one.enabled !== enabled,
-      sends: `POST ${ui.path('ID')}/${enabled ? 'enable' : 'disable'}. The keys and the address of the device are kept.`,
+      sends: `POST ${ui.path('ID')}/${verb}. The keys and the address of the device are kept.`,
     });
-    const word = enabled ? 'enabled' : 'disabled';
     if (client.enabled === enabled)
-      return { message: `${client.name} is already ${word}.`, data: { component: component.id, client: jsonOf(client) } };
+      return { message: `${client.name} is already ${verb}d.`, data: { component: component.id, client: jsonOf(client) } };
     const find = async (signal: AbortSignal) => (await ui.clients(signal)).find(({ id }) => id === client.id);
     await session.act({
-      id: enabled ? 'enable' : 'disable',
+      id: verb,
       right: 'operate',
-      request: `POST ${ui.path(client.id)}/${enabled ? 'enable' : 'disable'} (${client.name})`,
+      request: `POST ${ui.path(client.id)}/${verb} (${client.name})`,
       target,
       done: async () => (await find(session.signal))?.enabled === enabled,
       run: (grant) => ui.setEnabled(grant, client.id, enabled),
@@ -141,13 +136,8 @@ async function reveal(session: Session, input: FlowInput, { ui, target }: OpenTu
       session.hide(config);
       for (const [, , key] of config.matchAll(/^\s*(PrivateKey|PresharedKey)\s*=\s*(\S+)/gim)) if (key !== undefined) session.hide(key);
       if (!plain) showProblems(session, client.name, inspectConfig(config).problems);
-      session.show({
-        kind: 'secret',
-        label: `Configuration of ${client.name}`,
-        value: config,
-        secondsLeft: shownSeconds,
-        ...(plain ? { plain } : { code: qrCode(`${config}\n`) }),
-      });
+      const how = plain ? { plain } : { code: qrCode(`${config}\n`) };
+      session.show({ kind: 'secret', label: `Configuration of ${client.name}`, value: config, secondsLeft: shownSeconds, ...how });
     },
   });
 }
@@ -177,16 +167,12 @@ async function newName(session: Session, input: FlowInput, clients: readonly Tun
 
 const device = { noun: 'device', idOf: ({ id }: TunnelClient) => id, nameOf: ({ name }: TunnelClient) => name };
 
-async function chosen(
-  session: Session,
-  input: FlowInput,
-  clients: readonly TunnelClient[],
-  { sends, isLikely = () => true }: { sends: string; isLikely?: (client: TunnelClient) => boolean },
-): Promise<TunnelClient> {
+type Offer = { sends: string; isLikely?: (client: TunnelClient) => boolean };
+
+async function chosen(session: Session, input: FlowInput, clients: readonly TunnelClient[], { sends, isLikely = () => true }: Offer) {
   const [word] = wordsUpTo(1, input, oneWord);
   const likely = word === undefined ? clients.filter(isLikely) : [];
-  const left = 'No device was changed.';
-  return unlessCancelled(session, left, () =>
+  return unlessCancelled(session, 'No device was changed.', () =>
     chooseOne(session, likely.length > 0 ? likely : clients, {
       ...device,
       ...{ word, step: 'client', help: `Sends ${sends}`, code: 'usage.client' },
@@ -196,11 +182,7 @@ async function chosen(
   );
 }
 
-interface OpenTunnelUi {
-  ui: TunnelUi;
-  component: ComponentView;
-  target: { host: string; component: string };
-}
+type OpenTunnelUi = { ui: TunnelUi; component: ComponentView; target: ActTarget };
 
 /** Creates a flow that is logged in while it runs, with the password of the keychain if it has one. */
 function onTunnelUi(run: (open: OpenTunnelUi, ...args: Parameters<Procedure>) => ReturnType<Procedure>): Procedure {
@@ -212,32 +194,19 @@ function onTunnelUi(run: (open: OpenTunnelUi, ...args: Parameters<Procedure>) =>
     const ui = await TunnelUi.greet({ ...httpEndpointOf(found.target, found.api.port ?? ''), tls: false }, session.signal);
     if (session.dryRun) return { message: `Dry run: would log in to ${component.id} and list its devices first.` };
     if (ui.isOpen) {
-      session.show({
-        kind: 'item',
-        id: 'open',
-        title: 'The web UI has no password',
-        state: 'warning',
-        evidence: 'Anyone who can reach the web UI can read the keys of all devices. Set PASSWORD.',
-      });
+      const evidence = 'Anyone who can reach the web UI can read the keys of all devices. Set PASSWORD.';
+      session.show({ kind: 'item', id: 'open', title: 'The web UI has no password', state: 'warning', evidence });
       return run({ ui, component, target }, session, input, context);
     }
     const login = await loginOf(session, component, context, ui);
     session.hide(login.password);
-    await session.act({
-      id: 'log in',
-      right: 'operate',
-      request: ui.dialect === 'basic' ? 'GET /api/client with the user name and password' : 'POST /api/session with the password',
-      target,
-      run: (grant) => ui.logIn(grant, login),
-    });
-    const logOut = () =>
-      session.act({
-        id: 'log out',
-        right: 'operate',
-        request: ui.dialect === 'basic' ? 'discard the user name and password' : 'DELETE /api/session',
-        target,
-        run: (grant) => ui.logOut(grant),
-      });
+    const [opens, closes] =
+      ui.dialect === 'basic'
+        ? ['GET /api/client with the user name and password', 'discard the user name and password']
+        : ['POST /api/session with the password', 'DELETE /api/session'];
+    const act = (id: string, request: string, run: Act<void>['run']) => session.act({ id, right: 'operate', request, target, run });
+    await act('log in', opens, (grant) => ui.logIn(grant, login));
+    const logOut = () => act('log out', closes, (grant) => ui.logOut(grant));
     const outcome = await run({ ui, component, target }, session, input, context).catch(async (thrown: unknown) => {
       // After Esc or a wrong name, the session would stay open.
       if (!session.signal.aborted) await logOut().catch(() => undefined);
@@ -248,24 +217,12 @@ function onTunnelUi(run: (open: OpenTunnelUi, ...args: Parameters<Procedure>) =>
   };
 }
 
-async function loginOf(session: Session, component: ComponentView, context: FlowContext, ui: TunnelUi) {
-  if (ui.dialect === 'basic') {
-    const user = await session.ask.text({
-      id: 'user',
-      label: 'Web UI user',
-      initial: 'admin',
-      check: (text) => (text.trim() === '' || text.includes(':') ? 'Enter a user name without a colon.' : undefined),
-    });
-    return { user: user.trim(), password: await askPassword(session) };
-  }
-  return { user: '', password: (await keptSecret(session, context, component, 'PASSWORD')) ?? (await askPassword(session)) };
-}
-
-function askPassword(session: Session): Promise<string> {
-  return session.ask.secret({
-    id: 'password',
-    label: 'Web UI password',
-    help: 'Sent only over loopback or TLS, and not stored.',
-    check: (text) => (text === '' ? 'Enter the password.' : undefined),
-  });
+async function loginOf(session: Session, component: ComponentView, context: FlowContext, { dialect }: TunnelUi) {
+  const userProblem = (text: string) => (text.trim() === '' || text.includes(':') ? 'Enter a user name without a colon.' : undefined);
+  const name = { id: 'user', label: 'Web UI user', initial: 'admin', check: userProblem };
+  const user = dialect === 'basic' ? (await session.ask.text(name)).trim() : '';
+  const kept = dialect === 'basic' ? undefined : await keptSecret(session, context, component, 'PASSWORD');
+  const check = (text: string) => (text === '' ? 'Enter the password.' : undefined);
+  const question = { id: 'password', label: 'Web UI password', help: 'Sent only over loopback or TLS, and not stored.', check };
+  return { user, password: kept ?? (await session.ask.secret(question)) };
 }

@@ -56,23 +56,16 @@ export const closeSignups: Procedure = async (session, input, context) => {
   };
 };
 
-function stillOpen(id: string): { message: string; remedy: string } {
-  return {
-    message: `Nothing was changed: sign-ups for ${id} are still enabled.`,
-    remedy: `Disable sign-ups as soon as your account exists: quarterdeck close-signups ${id}`,
-  };
-}
+const stillOpen = (id: string) => ({
+  message: `Nothing was changed: sign-ups for ${id} are still enabled.`,
+  remedy: `Disable sign-ups as soon as your account exists: quarterdeck close-signups ${id}`,
+});
 
 async function askFirst(session: Session, id: string): Promise<void> {
-  const answer = await unlessCancelled(session, stillOpen(id), () =>
-    askChoice(session, {
-      id: 'account',
-      label: 'Confirm that your account exists',
-      help: 'After that, no one can sign up, but anyone with the admin token can still invite users.',
-      choices: { yes: 'Yes, disable sign-ups', no: 'Not yet' },
-      initial: 'yes',
-    }),
-  );
+  const help = 'After that, no one can sign up, but anyone with the admin token can still invite users.';
+  const choices = { yes: 'Yes, disable sign-ups', no: 'Not yet' };
+  const question = { id: 'account', label: 'Confirm that your account exists', help, choices, initial: 'yes' } as const;
+  const answer = await unlessCancelled(session, stillOpen(id), () => askChoice(session, question));
   if (answer === 'no') throw new Fault('interrupted.cancelled', stillOpen(id).message, `Create an account: quarterdeck first-admin ${id}`);
 }
 

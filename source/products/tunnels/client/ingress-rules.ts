@@ -34,13 +34,9 @@ export function readIngress(text: string): { rules: readonly IngressRule[]; prob
   checkCredentials(top, add);
   const list = top['ingress'];
   if (!Array.isArray(list) || list.length === 0) {
-    add(
-      'error',
-      'ingress' in top ? ['ingress'] : [],
-      'The file has no ingress rules, so every request is answered with 503.',
-      'Add ingress with a rule for each name and, as the last rule, service: http_status:404',
-      'no-catch-all',
-    );
+    const message = 'The file has no ingress rules, so every request is answered with 503.';
+    const remedy = 'Add ingress with a rule for each name and, as the last rule, service: http_status:404';
+    add('error', 'ingress' in top ? ['ingress'] : [], message, remedy, 'no-catch-all');
     return { rules: [], problems };
   }
   const rules = list.map((value, at) => {
@@ -65,29 +61,16 @@ export function readIngress(text: string): { rules: readonly IngressRule[]; prob
 type Add = (level: ConfigProblem['level'], path: YamlPath, message: string, remedy: string, rule?: string) => unknown;
 
 function checkCredentials(top: JsonObject, add: Add): void {
-  const [tunnel, file] = [top['tunnel'], top['credentials-file']];
-  for (const name of ['token', 'TUNNEL_TOKEN'])
-    if (top[name] !== undefined) {
-      if (tunnel !== undefined || file !== undefined)
-        add('error', [name], 'A token and a tunnel ID with its credentials are mutually exclusive.', 'Remove one of the two.', 'R21');
-      else
-        add(
-          'warning',
-          [name],
-          'The file contains a token, so anyone who can read the file can run the tunnel.',
-          'Set TUNNEL_TOKEN in the environment instead.',
-        );
-    }
-  if (file !== undefined && tunnel === undefined)
+  const [hasTunnel, hasFile] = [top['tunnel'] !== undefined, top['credentials-file'] !== undefined];
+  const readable = 'The file contains a token, so anyone who can read the file can run the tunnel.';
+  for (const name of ['token', 'TUNNEL_TOKEN'].filter((one) => top[one] !== undefined))
+    if (hasTunnel || hasFile)
+      add('error', [name], 'A token and a tunnel ID with its credentials are mutually exclusive.', 'Remove one of the two.', 'R21');
+    else add('warning', [name], readable, 'Set TUNNEL_TOKEN in the environment instead.');
+  if (hasFile && !hasTunnel)
     add('error', ['credentials-file'], 'The file has credentials but no tunnel.', 'Set tunnel to the tunnel ID.', 'R21');
-  if (tunnel !== undefined && file === undefined)
-    add(
-      'warning',
-      ['tunnel'],
-      'The file has a tunnel ID but no credentials-file, so cloudflared searches its default folders for one.',
-      'Add credentials-file.',
-      'R21',
-    );
+  const searched = 'The file has a tunnel ID but no credentials-file, so cloudflared searches its default folders for one.';
+  if (hasTunnel && !hasFile) add('warning', ['tunnel'], searched, 'Add credentials-file.', 'R21');
 }
 
 function checkRule(rule: JsonObject, { hostname, path, service }: IngressRule, at: number, add: Add): void {
@@ -109,14 +92,10 @@ function checkRule(rule: JsonObject, { hostname, path, service }: IngressRule, a
   }
   const problem = serviceProblem(service);
   if (problem) add('error', 'service' in rule ? ['ingress', at, 'service'] : ['ingress', at], ...problem);
-  else if (namesLoopback(service))
-    add(
-      'warning',
-      ['ingress', at, 'service'],
-      'In a container, this address is the container itself, not the host or another container.',
-      'Use the name of the other container, or the gateway name for the host.',
-      'R14',
-    );
+  else if (namesLoopback(service)) {
+    const message = 'In a container, this address is the container itself, not the host or another container.';
+    add('warning', ['ingress', at, 'service'], message, 'Use the name of the other container, or the gateway name for the host.', 'R14');
+  }
 }
 
 function serviceProblem(service: string): [message: string, remedy: string] | undefined {
@@ -187,6 +166,4 @@ export function ruleFor(rules: readonly IngressRule[], address: string): number 
   return found < 0 ? rules.length - 1 : found;
 }
 
-function compiled(pattern: string): RE2JS | undefined {
-  return unlessThrown(() => RE2JS.compile(pattern), undefined);
-}
+const compiled = (pattern: string) => unlessThrown(() => RE2JS.compile(pattern), undefined);

@@ -1,5 +1,5 @@
 import { HttpClient, requirePrivate } from '../../../calls/http-client.ts';
-import type { HttpAnswer, HttpEndpoint, HttpRequest } from '../../../calls/http-exchange.ts';
+import type { HttpEndpoint, HttpRequest } from '../../../calls/http-exchange.ts';
 import { Fault } from '../../../faults/fault.ts';
 import type { Grant } from '../../../grants/grant.ts';
 import { cleanLine } from '../../../text/clean.ts';
@@ -53,17 +53,13 @@ export class TunnelUi {
   }
 
   /** The answer contains the keys that the server generated, and is discarded. */
-  async add(grant: Grant, name: string): Promise<void> {
-    await this.#change(grant, 'create the client', 'POST', this.path(), this.dialect === 'basic' ? { name, expiresAt: null } : { name });
-  }
+  add = (grant: Grant, name: string) =>
+    this.#change(grant, 'create the client', 'POST', this.path(), this.dialect === 'basic' ? { name, expiresAt: null } : { name });
+  remove = (grant: Grant, id: string) => this.#change(grant, 'remove the client', 'DELETE', this.path(id));
 
   async setEnabled(grant: Grant, id: string, enabled: boolean): Promise<void> {
-    const path = `${this.path(id)}/${enabled ? 'enable' : 'disable'}`;
-    await this.#change(grant, enabled ? 'enable the client' : 'disable the client', 'POST', path);
-  }
-
-  async remove(grant: Grant, id: string): Promise<void> {
-    await this.#change(grant, 'remove the client', 'DELETE', this.path(id));
+    const verb = enabled ? 'enable' : 'disable';
+    await this.#change(grant, `${verb} the client`, 'POST', `${this.path(id)}/${verb}`);
   }
 
   /** Returns the configuration with the private key. */
@@ -91,15 +87,11 @@ export class TunnelUi {
     if (status < 200 || status > 299) throw failed(this.endpoint, `did not ${what}`, status, words);
   }
 
-  #ask(method: string, path: string, signal: AbortSignal): Promise<Answer> {
-    return send(this.endpoint, { method, path, headers: this.#authority }, signal);
-  }
+  #ask = (method: string, path: string, signal: AbortSignal) => send(this.endpoint, { method, path, headers: this.#authority }, signal);
 }
 
-/** The answer with the server's own error message, cleaned. */
-type Answer = HttpAnswer & { words: string };
-
-async function send(endpoint: HttpEndpoint, request: HttpRequest, signal: AbortSignal): Promise<Answer> {
+/** Returns the answer with the server's own error message, cleaned. */
+async function send(endpoint: HttpEndpoint, request: HttpRequest, signal: AbortSignal) {
   const headers = { accept: 'application/json', ...request.headers };
   // Nothing secret is sent before `logIn` has required a private connection.
   const answer = await new HttpClient(endpoint, { secrets: undefined }).send({ ...request, headers }, signal);
