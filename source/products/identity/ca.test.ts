@@ -139,7 +139,7 @@ describe('issuing a certificate', () => {
   test('gone on with, or asked again soon: what is there is not made anew', async () => {
     const before = readFileSync(join(engineName(), 'nas.lan.crt'), 'utf8');
     const { message } = await issue(['nas.lan', '192.168.1.10']);
-    expect(message).toMatch(/already covers these names, and need not be renewed yet/);
+    expect(message).toMatch(/already covers these names, and does not need to be renewed yet/);
     expect(readFileSync(join(engineName(), 'nas.lan.crt'), 'utf8')).toBe(before);
   });
 
