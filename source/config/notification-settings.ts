@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { durationMs } from '../text/quantities.ts';
-import type { Condition, NotificationRule, NotificationSettings, NotificationTarget } from './settings.ts';
+import type { Condition, NotificationRule, NotificationSettings } from './settings.ts';
 
 const text = z.string().min(1);
 /** The value is not repeated in the message. */
@@ -15,8 +15,9 @@ const mailUrl = z
   .regex(/^smtps?:\/\/[^\s/]+$/, 'use smtps://NAME or smtp://NAME, with :PORT if needed')
   .refine(withoutPassword, passwordInUrl);
 const duration = z.string().regex(/^\d{1,5}[smhd]$/, 'use a number followed by s, m, h or d, such as 5m');
-const one = <Item extends z.ZodType>(item: Item) => z.union([item, z.array(item).min(1)]);
+const one = (item: z.ZodType<string>) => z.union([item, z.array(item).min(1)]).transform((written): readonly string[] => [written].flat());
 
+/** Where messages are sent. Tokens and passwords are in the secret store, never here. */
 const targetSchema = z.discriminatedUnion('type', [
   z.strictObject({
     type: z.literal('ntfy'),
@@ -36,6 +37,7 @@ const targetSchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('terminal') }),
   z.strictObject({ type: z.literal('command'), run: z.array(text).min(1) }),
 ]);
+export type NotificationTarget = z.output<typeof targetSchema>;
 
 const ruleSchema = z.strictObject({
   state: one(text).optional(),
@@ -69,7 +71,7 @@ export const notificationSchemas = {
 
 /** Each condition, and the key that declares it. */
 const conditions: { [Key in keyof WrittenRule]?: (written: NonNullable<WrittenRule[Key]>) => Condition } = {
-  state: (ids) => ({ kind: 'state', ids: [ids].flat() }),
+  state: (ids) => ({ kind: 'state', ids }),
   doctor: (level) => ({ kind: 'doctor', level }),
   backupOlderThan: (age) => ({ kind: 'backup', ageMs: durationMs(age) }),
   diskBelow: (least) => ({ kind: 'disk', least: leastSpace(least) }),
@@ -131,8 +133,8 @@ function conditionProblems(rule: WrittenRule): RuleProblem[] {
 
 function nameProblems(rule: WrittenRule, { targets, hosts }: KnownNames): RuleProblem[] {
   if (targets.length === 0) return [[undefined, 'a rule requires at least one target in "notifications"']];
-  const target = listOf(rule.send)?.find((name) => !targets.includes(name));
-  const host = listOf(rule.hosts)?.find((name) => !hosts.includes(name.split('/', 1)[0] ?? ''));
+  const target = rule.send?.find((name) => !targets.includes(name));
+  const host = rule.hosts?.find((name) => !hosts.includes(name.split('/', 1)[0] ?? ''));
   return [
     ...(target === undefined ? [] : [['send', `no target is named "${target}"`] satisfies RuleProblem]),
     ...(host === undefined ? [] : [['hosts', `no host is named "${host}"`] satisfies RuleProblem]),
@@ -144,25 +146,18 @@ function conditionOf(rule: WrittenRule): Condition | undefined {
   return key && (conditions[key] as (written: unknown) => Condition)(rule[key]);
 }
 
-const listOf = (written: string | string[] | undefined) => (written === undefined ? undefined : [written].flat());
-
 export function notificationSettingsOf({ notifications = {}, rules = {}, quietHours }: Written): NotificationSettings {
   const minutes = quietHours?.split('-').map((time) => Number(time.slice(0, 2)) * 60 + Number(time.slice(3)));
   return {
-    targets: Object.fromEntries(
-      Object.entries(notifications).map(([name, target]): [string, NotificationTarget] => [
-        name,
-        target.type === 'smtp' ? { ...target, to: [target.to].flat() } : target,
-      ]),
-    ),
+    targets: notifications,
     rules: Object.entries(rules).flatMap(([name, rule]): NotificationRule[] => {
       const condition = conditionOf(rule);
       const { addresses = [], send = Object.keys(notifications), urgent = false } = rule;
       if (!condition) return [];
       return [
         {
-          ...{ name, condition, urgent, forMs: rule.for === undefined ? 0 : durationMs(rule.for), addresses: [addresses].flat() },
-          ...{ components: listOf(rule.components), hosts: listOf(rule.hosts), targets: [send].flat() },
+          ...{ name, condition, urgent, forMs: rule.for === undefined ? 0 : durationMs(rule.for), addresses },
+          ...{ components: rule.components, hosts: rule.hosts, targets: send },
         },
       ];
     }),

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { Fault } from '../faults/fault.ts';
 import type { TextPosition } from '../text/position.ts';
+import type { NotificationTarget } from './notification-settings.ts';
 import { readOwnText } from './own-files.ts';
 import { expandHome, type OwnPaths } from './paths.ts';
 
@@ -26,16 +27,6 @@ export interface Settings {
   productionHosts: readonly string[];
   notifications: NotificationSettings;
 }
-
-/** Where messages are sent. Tokens and passwords are in the secret store, never here. */
-export type NotificationTarget =
-  | { type: 'ntfy'; url: string; login?: boolean | undefined }
-  | { type: 'gotify'; url: string }
-  | { type: 'webhook'; url: string; signed?: boolean | undefined }
-  | { type: 'smtp'; url: string; from: string; to: readonly string[]; user?: string | undefined }
-  | { type: 'desktop' }
-  | { type: 'terminal' }
-  | { type: 'command'; run: readonly string[] };
 
 export type Condition =
   | { kind: 'state'; ids: readonly string[] }

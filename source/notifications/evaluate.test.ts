@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { NotificationRule, NotificationSettings } from '../config/settings.ts';
-import { evaluate, type Fact, type Facts, type Memory } from './evaluate.ts';
+import { evaluate, type Fact, type Facts } from './evaluate.ts';
+import type { Memory } from './state-file.ts';
 
 const minute = 60_000;
 const startMs = Date.UTC(2026, 10, 20, 12, 0);

@@ -1,5 +1,6 @@
-import type { Condition, NotificationRule, NotificationSettings } from '../config/settings.ts';
+import type { NotificationRule, NotificationSettings } from '../config/settings.ts';
 import { type Level, levels } from '../fleet/diagnoses.ts';
+import type { Memory, OpenProblem } from './state-file.ts';
 
 export interface Subject {
   /** The engine, by its name. */
@@ -28,23 +29,6 @@ export interface Facts {
   unknown: ReadonlySet<string>;
   /** Engines that exist. Problems of others are forgotten. Undefined if only some are followed. */
   hosts: ReadonlySet<string> | undefined;
-}
-
-interface OpenProblem extends Subject {
-  rule: string;
-  kind: Condition['kind'];
-  message: string;
-  remedy: string;
-  sinceMs: number;
-  reportedMs?: number | undefined;
-  count?: number | undefined;
-}
-
-/** Kept between evaluations, and between processes. */
-export interface Memory {
-  problems: Readonly<Record<string, OpenProblem>>;
-  /** When each rule last sent a message. */
-  sentMs: Readonly<Record<string, number>>;
 }
 
 export interface NotificationEvent extends Omit<OpenProblem, 'reportedMs'> {

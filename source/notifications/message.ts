@@ -1,15 +1,14 @@
+import { z } from 'zod';
 import { cleanLine } from '../text/clean.ts';
 import { countText } from '../text/quantities.ts';
 import type { NotificationEvent } from './evaluate.ts';
 
 /** What one rule has to report at one time. */
-export interface Message {
-  rule: string;
-  urgent: boolean;
-  title: string;
-  text: string;
-  events: readonly EventJson[];
-}
+export const messageShape = z.object({
+  ...{ rule: z.string(), urgent: z.boolean(), title: z.string(), text: z.string() },
+  events: z.array(z.custom<EventJson>((value) => typeof value === 'object' && value !== null)).readonly(),
+});
+export type Message = z.infer<typeof messageShape>;
 
 /** As targets of the types webhook and command receive it, and `--json` prints it. */
 export type EventJson = ReturnType<typeof eventJson>;

@@ -1,4 +1,4 @@
-import type { NotificationTarget } from '../config/settings.ts';
+import type { NotificationTarget } from '../config/notification-settings.ts';
 import type { Message } from './message.ts';
 import type { SendResult } from './send.ts';
 import type { DeliveryFailure, NotificationState, Queued } from './state-file.ts';

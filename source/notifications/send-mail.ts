@@ -1,5 +1,5 @@
 import { createTransport } from 'nodemailer';
-import type { NotificationTarget } from '../config/settings.ts';
+import type { NotificationTarget } from '../config/notification-settings.ts';
 import { Fault } from '../faults/fault.ts';
 import { cleanLine } from '../text/clean.ts';
 import { isLoopback } from '../text/loopback.ts';

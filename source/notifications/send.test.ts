@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { NotificationReceiver, openMailServer } from '../../test/doubles/notification-receiver.ts';
-import type { NotificationTarget } from '../config/settings.ts';
+import type { NotificationTarget } from '../config/notification-settings.ts';
 import { openLocalHost } from '../hosts/local-host.ts';
 import { type Message, ruleMessage } from './message.ts';
 import { send } from './send.ts';

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { HttpClient, httpEndpointAt } from '../calls/http-client.ts';
-import type { NotificationTarget } from '../config/settings.ts';
+import type { NotificationTarget } from '../config/notification-settings.ts';
 import { Fault, messageOf } from '../faults/fault.ts';
 import { limited } from '../faults/waits.ts';
 import type { Host } from '../hosts/host.ts';

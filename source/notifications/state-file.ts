@@ -1,50 +1,29 @@
 import { z } from 'zod';
 import { readOwnFile, readOwnJson, writeOwnFile } from '../config/own-files.ts';
 import { parsedJson } from '../text/json-value.ts';
-import type { Memory } from './evaluate.ts';
-import type { Message } from './message.ts';
-
-/** A message that could not be delivered yet. */
-export interface Queued {
-  target: string;
-  message: Message;
-  queuedMs: number;
-  attempts: number;
-  nextMs: number;
-}
-
-/** The last failure of a target, until a message is delivered to it. */
-export interface DeliveryFailure {
-  atMs: number;
-  message: string;
-  remedy: string;
-  /** Messages that will not be sent any more. */
-  dropped: number;
-}
-
-export interface NotificationState {
-  memory: Memory;
-  queue: readonly Queued[];
-  failures: Readonly<Record<string, DeliveryFailure>>;
-}
-
-export const emptyState: NotificationState = { memory: { problems: {}, sentMs: {} }, queue: [], failures: {} };
+import { messageShape } from './message.ts';
 
 const ms = z.number();
-const problem = z.object({
+const openProblem = z.object({
   ...{ rule: z.string(), host: z.string(), about: z.string(), component: z.string().optional(), message: z.string(), remedy: z.string() },
   kind: z.enum(['state', 'doctor', 'backup', 'disk', 'certificate', 'log', 'unreachable']),
   ...{ sinceMs: ms, reportedMs: ms.optional(), count: z.number().optional() },
 });
-const message = z.object({
-  ...{ rule: z.string(), urgent: z.boolean(), title: z.string(), text: z.string() },
-  events: z.array(z.custom<Message['events'][number]>((value) => typeof value === 'object' && value !== null)),
-});
-const stateShape: z.ZodType<NotificationState> = z.object({
-  memory: z.object({ problems: z.record(z.string(), problem), sentMs: z.record(z.string(), ms) }),
-  queue: z.array(z.object({ target: z.string(), message, queuedMs: ms, attempts: z.number(), nextMs: ms })),
-  failures: z.record(z.string(), z.object({ atMs: ms, message: z.string(), remedy: z.string(), dropped: z.number() })),
-});
+/** Kept between evaluations, and between processes. `sentMs`: when each rule last sent a message. */
+const memory = z.object({ problems: z.record(z.string(), openProblem).readonly(), sentMs: z.record(z.string(), ms).readonly() });
+/** A message that could not be delivered yet. */
+const queued = z.object({ target: z.string(), message: messageShape, queuedMs: ms, attempts: z.number(), nextMs: ms });
+/** The last failure of a target, until a message is delivered to it. `dropped` messages will not be sent any more. */
+const failure = z.object({ atMs: ms, message: z.string(), remedy: z.string(), dropped: z.number() });
+const stateShape = z.object({ memory, queue: z.array(queued).readonly(), failures: z.record(z.string(), failure).readonly() });
+
+export type OpenProblem = z.infer<typeof openProblem>;
+export type Memory = z.infer<typeof memory>;
+export type Queued = z.infer<typeof queued>;
+export type DeliveryFailure = z.infer<typeof failure>;
+export type NotificationState = z.infer<typeof stateShape>;
+
+export const emptyState: NotificationState = { memory: { problems: {}, sentMs: {} }, queue: [], failures: {} };
 
 /** `damaged`: the file was not readable and was moved there; everything starts again, and open problems are reported once more. */
 export async function readState(file: string): Promise<{ state: NotificationState; damaged?: string }> {

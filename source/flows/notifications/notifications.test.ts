@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { FlowFixture } from '../../../test/doubles/flow-fixture.ts';
-import type { NotificationRule, NotificationTarget } from '../../config/settings.ts';
+import type { NotificationTarget } from '../../config/notification-settings.ts';
+import type { NotificationRule } from '../../config/settings.ts';
 import { Fault } from '../../faults/fault.ts';
 import type { Host } from '../../hosts/host.ts';
 import type { Notifications } from '../../notifications/notifications.ts';

@@ -1,4 +1,5 @@
-import type { NotificationSettings, NotificationTarget } from '../../config/settings.ts';
+import type { NotificationTarget } from '../../config/notification-settings.ts';
+import type { NotificationSettings } from '../../config/settings.ts';
 import { Fault } from '../../faults/fault.ts';
 import { testMessage } from '../../notifications/message.ts';
 import { type Notifications, targetSecret } from '../../notifications/notifications.ts';

@@ -9,7 +9,15 @@ import { cleaned, jsonOfShape, readJournalFile } from './journal-file.ts';
 import { readLock } from './lock.ts';
 import { runFolder } from './script.ts';
 import { afterPrograms } from './script-steps.ts';
-import type { JournalEntry, LockHolder, RunOnHost, RunState, Transaction } from './transaction.ts';
+import {
+  type JournalEntry,
+  journalEntryShape,
+  type LockHolder,
+  type RunOnHost,
+  type RunState,
+  runBackupShape,
+  type Transaction,
+} from './transaction.ts';
 
 const limitMs = 10_000;
 /** A traceback of docker-compose 1 has ten thousand. */
@@ -76,7 +84,7 @@ export async function readJournal(host: Host, stackFolder: string, run: string, 
   const lines = bytes ? Buffer.from(bytes).toString().split('\n') : [];
   if (lines.at(-1) === '') lines.pop();
   // The line was cut when its writer died, or another program wrote it.
-  return { entries: lines.flatMap((line) => jsonOfShape(entryShape, line) ?? []), lines: lines.length };
+  return { entries: lines.flatMap((line) => jsonOfShape(journalEntryShape, line) ?? []), lines: lines.length };
 }
 
 /** Adds the end of the output of its programs, cleaned. */
@@ -85,13 +93,6 @@ async function withOutput(host: Host, stackFolder: string, run: RunOnHost, signa
   const { exitCode, stdout } = await host.exec(['tail', '-c', String(outputBytes), path], { signal, limitMs });
   return { ...run, output: exitCode === 0 ? plainWords(cleanLines(Buffer.from(stdout).toString()).join('\n')) : '' };
 }
-
-const entryShape: z.ZodType<JournalEntry> = z.object({
-  at: z.string(),
-  step: z.string(),
-  state: z.enum(['begun', 'done', 'failed']),
-  exitCode: z.number().optional(),
-});
 
 const rows = (...names: readonly string[]) => z.array(z.looseObject(Object.fromEntries(names.map((name) => [name, z.string()]))));
 
@@ -113,9 +114,7 @@ const transactionShape = z.object({
   by: cleaned,
   startedAt: cleaned,
   plans: z.array(planShape).min(1),
-  backups: z
-    .record(z.string(), z.object({ stamp: z.string().regex(/^\d{8}T\d{6}Z$/), where: cleaned, to: z.string().optional() }))
-    .optional(),
+  backups: z.record(z.string(), runBackupShape).optional(),
 });
 
 /** The runs of a moved stack are moved with it: they belong to the stack where they are found. */

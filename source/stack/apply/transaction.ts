@@ -1,4 +1,6 @@
+import { z } from 'zod';
 import type { Plan } from '../model.ts';
+import { cleaned } from './journal-file.ts';
 
 /**
  * One or several plans that are applied together: one POSIX script on the host, detached, under the stack's lock, with a journal. It is
@@ -15,22 +17,21 @@ export interface Transaction {
   backups?: Readonly<Record<string, RunBackup>>;
 }
 
-export interface RunBackup {
-  /** Name of the backup: `20261121T031500Z`. */
-  stamp: string;
-  /** Its location, for sentences: `/srv/backups on nas`. */
-  where: string;
-  /** The same location as `--to` accepts it, if it contains no credentials. */
-  to?: string;
-}
+/**
+ * `stamp` names the backup, `20261121T031500Z`; `where` is its location, for sentences: `/srv/backups on nas`. `to` is the same location as
+ * `--to` accepts it, if it contains no credentials.
+ */
+export const runBackupShape = z.object({ stamp: z.string().regex(/^\d{8}T\d{6}Z$/), where: cleaned, to: z.string().optional() });
+export type RunBackup = z.infer<typeof runBackupShape>;
 
 /** `step` is `place:vault`, `up:vault`, `after:reverse-proxy`; entries with `begun` have no exit code yet. */
-export interface JournalEntry {
-  at: string;
-  step: string;
-  state: 'begun' | 'done' | 'failed';
-  exitCode?: number;
-}
+export const journalEntryShape = z.object({
+  at: z.string(),
+  step: z.string(),
+  state: z.enum(['begun', 'done', 'failed']),
+  exitCode: z.number().optional(),
+});
+export type JournalEntry = z.infer<typeof journalEntryShape>;
 
 /**
  * The state of a run, from its journal and its lock: `staged` nothing has changed yet; `running` its script is alive; `stopped` its script

@@ -55,10 +55,7 @@ export interface BackupPlan {
   unmatched: readonly string[];
 }
 
-export interface SkippedMount {
-  volume: string;
-  why: string;
-}
+export type SkippedMount = BackupManifest['skipped'][number];
 
 /** `name` is for `--include` and `--exclude`. One that is not mounted is a volume of the entry, or a service, that has no container. */
 export interface UncoveredMount {
@@ -68,10 +65,7 @@ export interface UncoveredMount {
 }
 
 /** The operator's choices beyond the entry: names of mounts or volumes. Kept in the manifest, for the next backup and for a restore. */
-export interface BackupChoices {
-  include: readonly string[];
-  exclude: readonly string[];
-}
+export type BackupChoices = NonNullable<BackupManifest['choices']>;
 
 export interface ReadManifest {
   /** Undefined if it is missing, damaged, or differs from the signed one. */
