@@ -172,10 +172,7 @@ function unexpected(status: number, expected: readonly number[]): string {
   return `The component responded with status ${status}, not ${expected.join(' or ')}.`;
 }
 
-async function callExec(
-  { target, call, inputs, signal, grant, limitBytes, heard }: Making,
-  exec: NonNullable<ComponentCall['exec']>,
-): Promise<Answer> {
+async function callExec({ target, call, inputs, signal, grant, limitBytes, heard }: Making, exec: NonNullable<ComponentCall['exec']>) {
   if (!target.execAllowed) return failed('Programs in containers cannot be run in read-only mode.');
   const container = running(target, exec.service);
   if (typeof container === 'string') return failed(container);

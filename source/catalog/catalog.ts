@@ -49,14 +49,16 @@ export interface Catalog {
   readonly problems: readonly CatalogProblem[];
 }
 
-/** One problem in a catalog folder. Lines and columns count from 1. */
+/** A problem in a file of a catalog folder or a configuration. Lines and columns count from 1; `message` never contains a key. */
 export interface CatalogProblem {
   level: 'error' | 'warning';
   file: string;
   line: number;
   column: number;
+  /** `[Interface] MTU`; empty if no field is meant. */
   field: string;
   message: string;
   remedy: string;
+  /** Id of the broken rule, for scripts. */
   rule?: string;
 }

@@ -151,8 +151,8 @@ function checkInteger(value: unknown, { name, env }: FieldRule): string | undefi
   if (text === undefined || !/^-?\d+$/.test(text) || !Number.isSafeInteger(Number(text))) return 'must be a whole number';
   // In YAML, 010 is 8, and JSON has no such numbers.
   if (/^-?0\d/.test(text)) return 'must be a whole number without leading zeros';
-  const isPort = [name, env].some((called) => called !== undefined && /port$/i.test(called));
-  return unless(!isPort || (Number(text) >= 1 && Number(text) <= 65535), 'must be a port from 1 to 65535');
+  const isOfPort = [name, env].some((called) => called !== undefined && /port$/i.test(called));
+  return unless(!isOfPort || isPort(text), 'must be a port from 1 to 65535');
 }
 
 function checkUrl(text: string, schemes: readonly string[] | undefined): string | undefined {
@@ -169,17 +169,15 @@ function isHostname(text: string): boolean {
   return text.length <= 253 && /^(?!-)[a-z0-9-]{1,63}(?<!-)(?:\.(?!-)[a-z0-9-]{1,63}(?<!-))*\.?$/i.test(text) && !/^[\d.]+$/.test(text);
 }
 
-/** Returns the problem of a text that has to be a port. */
-export function portProblem(text: string): string | undefined {
-  const port = Number(text);
-  return /^\d{1,5}$/.test(text) && port >= 1 && port <= 65_535 ? undefined : 'Use a port between 1 and 65535.';
-}
+export const portProblem = (text: string) => unless(isPort(text), 'Use a port between 1 and 65535.');
+
+export const isPort = (text: string): boolean => /^\d{1,5}$/.test(text) && Number(text) >= 1 && Number(text) <= 65_535;
 
 function isAddress(text: string): boolean {
   const match = /^(?:\[([^\]]+)\]|([^:]*))(?::(\d{1,5}))?$/.exec(text);
   if (!match) return ipaddr.isValid(text);
   const [, six, host = '', port] = match;
-  if (port !== undefined && (Number(port) < 1 || Number(port) > 65535)) return false;
+  if (port !== undefined && !isPort(port)) return false;
   if (six !== undefined) return ipaddr.IPv6.isValid(six);
   return host === '' ? port !== undefined : isIp(host) || isHostname(host);
 }

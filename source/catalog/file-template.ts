@@ -20,18 +20,15 @@ const liquid = new Liquid({
   memoryLimit: 5_000_000,
 });
 
-export function templateVariables(text: string): { names: readonly string[] } | { problem: TemplateProblem } {
-  try {
-    return { names: liquid.globalVariablesSync(text, { partials: false }) };
-  } catch (thrown) {
-    return { problem: problemOf(thrown) };
-  }
-}
+export const templateVariables = (text: string) => orProblem(() => ({ names: liquid.globalVariablesSync(text, { partials: false }) }));
 
 /** Unset values are empty texts. */
-export function fillFile(text: string, values: Readonly<Record<string, string>>): { text: string } | { problem: TemplateProblem } {
+export const fillFile = (text: string, values: Readonly<Record<string, string>>) =>
+  orProblem(() => ({ text: String(liquid.parseAndRenderSync(text, values)) }));
+
+function orProblem<T>(read: () => T): T | { problem: TemplateProblem } {
   try {
-    return { text: String(liquid.parseAndRenderSync(text, values)) };
+    return read();
   } catch (thrown) {
     return { problem: problemOf(thrown) };
   }

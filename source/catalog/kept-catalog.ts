@@ -19,10 +19,7 @@ const settledMs = 2_000;
  * Returns the own folder as it was last loaded, as long as its files and the built-in catalog, which comes with the program, are the same: `load`
  * takes about 0.1 s. A folder with errors is loaded each time.
  */
-export async function keptCatalog(
-  { keptFile, sources }: { keptFile: string; sources: readonly string[] },
-  load: () => Promise<Loaded>,
-): Promise<Loaded> {
+export async function keptCatalog({ keptFile, sources }: { keptFile: string; sources: readonly string[] }, load: () => Promise<Loaded>) {
   const startMs = Date.now();
   const stamps = await fileStamps(sources, { left: mostFiles }).catch(() => undefined);
   if (!stamps) return load();

@@ -1,3 +1,4 @@
+import { isPort } from '../catalog/field-types.ts';
 import { Fault } from '../faults/fault.ts';
 import type { Session, ShownSecret } from '../session/session.ts';
 import { cleanLine } from '../text/clean.ts';
@@ -17,18 +18,13 @@ export function optionsOf({ options }: Pick<FlowInput, 'options'>, name: string)
 export function portOption(input: FlowInput, name: string): number | undefined {
   const written = optionOf(input, name);
   if (written === undefined) return undefined;
-  const port = Number(written);
-  if (/^\d{1,5}$/.test(written) && port >= 1 && port <= 65_535) return port;
+  if (isPort(written)) return Number(written);
   const message = `--${name} must be a port between 1 and 65535, not "${cleanLine(written)}".`;
   throw new Fault('usage.port', message, `For example: --${name} 8080`);
 }
 
 /** Throws `usage.words` for more words than `most`. `takes` states the accepted words: `One device at a time`. */
-export function wordsUpTo(
-  most: number,
-  { words }: Pick<FlowInput, 'words'>,
-  { takes, remedy }: { takes: string; remedy: string },
-): readonly string[] {
+export function wordsUpTo(most: number, { words }: Pick<FlowInput, 'words'>, { takes, remedy }: { takes: string; remedy: string }) {
   const more = words[most];
   if (more === undefined) return words;
   throw new Fault('usage.words', `Unexpected argument "${cleanLine(more)}". ${takes}.`, remedy);

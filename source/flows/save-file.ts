@@ -45,18 +45,15 @@ export async function replacing(
 export async function saveFile(session: Session, { id, right, path, content, what }: FileToSave): Promise<string | undefined> {
   const file = fileOf(path);
   const shown = cleanLine(file);
-  const written = await session.act({
+  await session.act({
     id,
     right,
     ...(await replacing(file, session.signal)),
     request: `write ${shown}: ${what}`,
     limitMs,
-    run: async (grant) => {
-      await localFiles.write(grant, file, content, { mode: 0o600 });
-      return true;
-    },
+    run: (grant) => localFiles.write(grant, file, content, { mode: 0o600 }),
   });
-  return written ? shown : undefined;
+  return session.dryRun ? undefined : shown;
 }
 
 export interface CodeToSave {

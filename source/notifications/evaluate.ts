@@ -121,10 +121,7 @@ function reportOn(
 }
 
 /** Whether a rule is about this component, host or address. */
-export function isInScope(
-  { condition, hosts, components, addresses }: NotificationRule,
-  { host, about }: Pick<Subject, 'host' | 'about'>,
-): boolean {
+export function isInScope({ condition, hosts, components, addresses }: NotificationRule, { host, about }: Pick<Subject, 'host' | 'about'>) {
   if (condition.kind === 'certificate') return addresses.includes(about);
   if (hosts && !hosts.includes(host) && !hosts.includes(host.split('/', 1)[0] ?? '')) return false;
   return components === undefined || components.includes(about);

@@ -15,12 +15,7 @@ export function isBearable({ memoryKiB, passes, parallelism }: KeyCost): boolean
   return within(memoryKiB, 1024, 1024 * 1024) && within(passes, 1, 16) && within(parallelism, 1, 16) && memoryKiB >= 8 * parallelism;
 }
 
-export function deriveKey(
-  phrase: string,
-  salt: Uint8Array,
-  cost: KeyCost,
-  native: typeof crypto.argon2 | null = crypto.argon2 ?? null,
-): Promise<Buffer> {
+export function deriveKey(phrase: string, salt: Uint8Array, cost: KeyCost, native: typeof crypto.argon2 | null = crypto.argon2 ?? null) {
   // The same letters from another keyboard may be composed differently.
   return argon2id(Buffer.from(phrase.normalize('NFC')), salt, { ...cost, keyBytes: 32 }, native);
 }

@@ -162,10 +162,7 @@ function keysOf(anchors: readonly ChainAnchor[]): Map<string, Uint8Array> {
  * @param anchors strongest first
  */
 // biome-ignore lint/complexity/noExcessiveCognitiveComplexity: the rules depend on the entries before, and are read together
-export async function verifyChain(
-  lines: AsyncIterable<{ text: string; partial: boolean }>,
-  anchors: readonly ChainAnchor[],
-): Promise<ChainReport> {
+export async function verifyChain(lines: AsyncIterable<{ text: string; partial: boolean }>, anchors: readonly ChainAnchor[]) {
   const problems: ChainReport['problems'][number][] = [];
   const keys = keysOf(anchors);
   const heads = anchors.flatMap(({ head, kind }) => (head ? [{ ...head, kind }] : []));

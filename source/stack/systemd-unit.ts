@@ -77,12 +77,7 @@ export async function removeUnit(grant: Grant, host: Host, location: UnitLocatio
   return true;
 }
 
-async function refuseOthers(
-  host: Host,
-  { folder, name }: UnitLocation,
-  { mark, endings }: UnitFiles,
-  signal: AbortSignal,
-): Promise<string[]> {
+async function refuseOthers(host: Host, { folder, name }: UnitLocation, { mark, endings }: UnitFiles, signal: AbortSignal) {
   const files: string[] = [];
   for (const ending of endings) {
     const file = posix.join(folder, `${name}.${ending}`);

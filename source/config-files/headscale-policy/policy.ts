@@ -1,7 +1,7 @@
 import type { Node } from 'jsonc-parser';
 import { positionAt } from '../../text/position.ts';
 import type { PolicyNames, Reach } from './rules.ts';
-import { checkAcls, checkAutoApprovers, checkGrants, checkName, checkSsh, checkUser, isAddress, objectIn, textIn } from './rules.ts';
+import { checkAcls, checkAutoApprovers, checkGrants, checkName, checkSsh, checkUser, isAddress, objectIn, textsIn } from './rules.ts';
 import { memberOf, membersOf, type PolicyFinding, PolicyText, partsOf, textOf } from './text.ts';
 
 const topLevel = 'groups hosts tagOwners acls grants ssh autoApprovers nodeAttrs tests sshTests randomizeClientPort'.split(' ');
@@ -115,13 +115,14 @@ function namesOf(policy: PolicyText, { minor, users }: PolicySurroundings): Poli
   for (const { name, key, value } of membersOf(objectIn(policy, 'groups'))) {
     if (!name.startsWith('group:')) policy.wrong(key, `Group names must begin with "group:", not "${name}".`);
     if (value.type !== 'array') policy.wrong(value, `"${name}" must be a list of users in [ ].`);
-    const members = partsOf(value).flatMap((node) => textIn(policy, node) ?? []);
-    for (const node of partsOf(value)) {
-      const member = textOf(node);
-      if (member?.startsWith('group:')) policy.wrong(node, `Groups can contain only users, not other groups such as "${member}".`);
-      else if (member !== undefined) checkUser(policy, node, member, names);
-    }
-    groups.set(name, members);
+    const members = textsIn(policy, partsOf(value));
+    for (const [node, member] of members)
+      if (member.startsWith('group:')) policy.wrong(node, `Groups can contain only users, not other groups such as "${member}".`);
+      else checkUser(policy, node, member, names);
+    groups.set(
+      name,
+      members.map(([, member]) => member),
+    );
   }
   return names;
 }
@@ -139,10 +140,7 @@ function checkTagOwners(policy: PolicyText, names: PolicyNames): void {
     if (!/^tag:[a-z]\S*$/.test(name) || name !== name.toLowerCase())
       policy.wrong(key, `Tags must be lower case and begin with "tag:" and a letter, not "${name}".`);
     if (value.type !== 'array') policy.wrong(value, `The owners of "${name}" must be a list in [ ].`);
-    for (const node of partsOf(value)) {
-      const owner = textIn(policy, node);
-      if (owner !== undefined) checkName(policy, node, owner, 'owner', names);
-    }
+    for (const [node, owner] of textsIn(policy, partsOf(value))) checkName(policy, node, owner, 'owner', names);
   }
 }
 

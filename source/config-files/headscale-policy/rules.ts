@@ -50,9 +50,7 @@ function listIn(policy: PolicyText, rule: Node, name: string, { needed = true } 
 }
 
 function checkNames(policy: PolicyText, nodes: readonly Node[], side: Side, names: PolicyNames, into?: Set<string>): void {
-  for (const node of nodes) {
-    const name = textIn(policy, node);
-    if (name === undefined) continue;
+  for (const [node, name] of textsIn(policy, nodes)) {
     checkName(policy, node, name, side, names);
     into?.add(name);
   }
@@ -79,9 +77,7 @@ export function checkAcls(policy: PolicyText, names: PolicyNames, reach: Reach):
     checkAction(policy, rule, ['accept']);
     checkProtocol(policy, memberOf(rule, 'proto'));
     checkNames(policy, listIn(policy, rule, 'src'), 'source', names, reach.sources);
-    for (const node of listIn(policy, rule, 'dst')) {
-      const text = textIn(policy, node);
-      if (text === undefined) continue;
+    for (const [node, text] of textsIn(policy, listIn(policy, rule, 'dst'))) {
       const split = splitPorts(text);
       // Without ports, the last colon is part of the name.
       const isBare = !split || names.tags.has(text) || names.groups.has(text) || (isAddress(text) && !text.startsWith('['));
@@ -100,17 +96,14 @@ export function checkGrants(policy: PolicyText, names: PolicyNames, reach: Reach
   for (const rule of rulesOf(policy, 'grants')) {
     checkNames(policy, listIn(policy, rule, 'src'), 'source', names, reach.sources);
     checkNames(policy, listIn(policy, rule, 'dst'), 'destination', names, reach.destinations);
-    for (const node of listIn(policy, rule, 'via', { needed: false })) {
-      const tag = textIn(policy, node);
-      if (tag === undefined) continue;
+    for (const [node, tag] of textsIn(policy, listIn(policy, rule, 'via', { needed: false }))) {
       if (!tag.startsWith('tag:')) policy.wrong(node, `"via" accepts only tags, not "${tag}".`);
       else checkName(policy, node, tag, 'source', names);
     }
     const ports = listIn(policy, rule, 'ip', { needed: false });
     if (ports.length === 0 && !memberOf(rule, 'app')) policy.wrong(rule, 'A grant requires ports under "ip", or a capability under "app".');
-    for (const node of ports) {
-      const text = textIn(policy, node);
-      const problem = text === undefined ? undefined : portsProblem(splitPorts(text)?.ports ?? text);
+    for (const [node, text] of textsIn(policy, ports)) {
+      const problem = portsProblem(splitPorts(text)?.ports ?? text);
       if (problem !== undefined) policy.wrong(node, problem);
     }
   }
@@ -121,7 +114,7 @@ export function checkSsh(policy: PolicyText, names: PolicyNames): void {
     const action = checkAction(policy, rule, ['accept', 'check']);
     checkNames(policy, listIn(policy, rule, 'src'), 'ssh source', names);
     checkNames(policy, listIn(policy, rule, 'dst'), 'ssh destination', names);
-    for (const node of listIn(policy, rule, 'users')) textIn(policy, node);
+    textsIn(policy, listIn(policy, rule, 'users'));
     const period = memberOf(rule, 'checkPeriod');
     if (!period) continue;
     if (action !== 'check') policy.wrong(period, '"checkPeriod" is only valid with the action "check".');
@@ -240,9 +233,8 @@ export function objectIn(policy: PolicyText, name: string): Node | undefined {
   return node;
 }
 
-/** Returns a part of a list that must be a text; any other value is reported. */
-export function textIn(policy: PolicyText, node: Node): string | undefined {
-  const text = textOf(node);
-  if (text === undefined) policy.wrong(node, 'Expected a string in double quotes.');
-  return text;
+/** Returns the parts of a list that are texts; any other value is reported. */
+export function textsIn(policy: PolicyText, nodes: readonly Node[]): readonly (readonly [node: Node, text: string])[] {
+  for (const node of nodes) if (textOf(node) === undefined) policy.wrong(node, 'Expected a string in double quotes.');
+  return nodes.flatMap((node) => [textOf(node) ?? []].flat().map((text) => [node, text] as const));
 }

@@ -79,12 +79,7 @@ interface Saved {
 }
 
 /** Undefined in a dry run. */
-export async function backUp(
-  scope: EngineScope,
-  input: FlowInput,
-  component: ComponentView,
-  store: BackupStore,
-): Promise<Saved | undefined> {
+export async function backUp(scope: EngineScope, input: FlowInput, component: ComponentView, store: BackupStore) {
   const { session, context, engineName, host, engine } = scope;
   const stackFolder = await scope.stackFolder();
   const entry = entryOf(context, component);

@@ -37,7 +37,7 @@ export const catalogNew: Procedure = async (session, input, context) => {
   const files = known ? await copyOf(session, input, known) : await begun(session, input, id, context.catalog);
   const names = [...files.keys()];
   const shown = cleanLine(path);
-  const made = await session.act({
+  await session.act({
     id: 'write',
     right: 'operate',
     request: `write ${names.length > 3 ? countText(names.length, 'file') : names.join(', ')} to ${shown}`,
@@ -49,11 +49,10 @@ export const catalogNew: Procedure = async (session, input, context) => {
         await localFiles.makeFolder(grant, dirname(file), { mode: modes.folder });
         await localFiles.write(grant, file, content, { mode: modes.file });
       }
-      return names;
     },
   });
   const data = { id, folder: path, files: names };
-  if (!made) return { message: `Dry run: nothing was written to ${shown}.`, data };
+  if (session.dryRun) return { message: `Dry run: nothing was written to ${shown}.`, data };
   const kind = known ? `a copy of the built-in ${id} and replaces it` : 'a new entry';
   const next = `After each change, run: quarterdeck catalog check ${cleanLine(folder)}`;
   const file = cleanLine(context.hosts?.file ?? 'config.yaml');

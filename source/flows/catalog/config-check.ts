@@ -174,17 +174,14 @@ export const configMake: Procedure = async (session, input, context) => {
       data: { component: entry.id, text },
     };
   }
-  const written = await session.act({
+  await session.act({
     id: 'write',
     right: 'operate',
     request: `write ${cleanLine(file)}`,
-    run: async (grant) => {
-      await localFiles.write(grant, file, Buffer.from(text), { mode: 0o644 });
-      return true;
-    },
+    run: (grant) => localFiles.write(grant, file, Buffer.from(text), { mode: 0o644 }),
   });
   return {
-    message: written ? `Wrote ${entry.id} to ${cleanLine(file)}.` : 'Dry run: nothing was written.',
+    message: session.dryRun ? 'Dry run: nothing was written.' : `Wrote ${entry.id} to ${cleanLine(file)}.`,
     data: { component: entry.id, file, text },
   };
 };

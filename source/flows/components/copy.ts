@@ -5,6 +5,7 @@ import type { CopyCount } from '../../hosts/local-archive.ts';
 import type { Session } from '../../session/session.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { bytesText, countText } from '../../text/quantities.ts';
+import { askChoice } from '../ask-choice.ts';
 import { EngineScope } from '../engine-scope.ts';
 import type { Flow, FlowInput } from '../flow.ts';
 import { serviceFlag } from './service.ts';
@@ -76,19 +77,13 @@ async function pathsOf(session: Session, input: FlowInput): Promise<CopyPaths> {
   const [source, target] = input.words;
   if (source?.startsWith(':') && target !== undefined) return { direction: 'out', inside: source.slice(1), outside: target };
   if (source !== undefined && target?.startsWith(':')) return { direction: 'in', inside: target.slice(1), outside: source };
-  const direction = await session.ask.choice({
-    id: 'direction',
-    label: 'Direction',
-    choices: [
-      { value: 'out', label: 'From the container to this machine' },
-      { value: 'in', label: 'From this machine to the container' },
-    ],
-  });
+  const choices = { out: 'From the container to this machine', in: 'From this machine to the container' } as const;
+  const direction = await askChoice(session, { id: 'direction', label: 'Direction', choices });
   const absolute = (path: string) => (path.startsWith('/') ? undefined : 'The path in the container must start with a slash.');
   const given = (path: string) => (path === '' ? 'A path is required.' : undefined);
   const inside = await session.ask.text({ id: 'inside', label: 'Path in the container', check: absolute });
   const outside = await session.ask.text({ id: 'outside', label: 'Path on this machine', check: given });
-  return { direction: direction === 'out' ? 'out' : 'in', inside, outside };
+  return { direction, inside, outside };
 }
 
 interface Copying {

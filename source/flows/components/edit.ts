@@ -10,6 +10,7 @@ import { formOf } from '../../stack/plan/form.ts';
 import { reviewOf } from '../../stack/plan/plan-text.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { nameRemedy } from '../../text/nearest-name.ts';
+import { askChoice } from '../ask-choice.ts';
 import { configFault } from '../catalog/config-problems.ts';
 import { applyPlans } from '../deploy/apply-plans.ts';
 import { rejoinedSentence, withJoined } from '../deploy/joined-services.ts';
@@ -108,14 +109,11 @@ async function chosenFile(session: Session, written: string | undefined, texts: 
 async function again(session: Session, fault: Fault, round: number): Promise<boolean> {
   const { where } = fault;
   const position = where?.line === undefined ? '' : ` (line ${where.line}${where.column === undefined ? '' : `, column ${where.column}`})`;
-  const choice = await session.ask.choice({
+  const choice = await askChoice(session, {
     id: `again-${round}`,
     label: `${fault.message}${position}`,
     help: fault.remedy,
-    choices: [
-      { value: 'again', label: 'Edit again' },
-      { value: 'drop', label: 'Discard the change' },
-    ],
+    choices: { again: 'Edit again', drop: 'Discard the change' },
   });
   return choice === 'again';
 }

@@ -21,7 +21,7 @@ import type { FlowInput, FlowOutcome, Procedure } from '../flow.ts';
 import { cancelled } from '../prompt-cancelled.ts';
 import { secretValues } from '../secrets/secret-values.ts';
 import { labelsOfNetwork, noteVerified, onlyComponent, showApplying, undoableChange } from './apply-plans.ts';
-import { describeChoices, listRotated, type RotatedSecret, restoreNewest, verifyRotated, writeRotated } from './rotated-secrets.ts';
+import { describeChoices, listRotated, type RotatedSecret, restoreNewest, verifyRotated, writeVersion } from './rotated-secrets.ts';
 import { neededComposeTool } from './stack-facts.ts';
 
 export const recover: Procedure = async (session, input, context) => {
@@ -132,7 +132,11 @@ export async function goOn(scope: EngineScope, run: RunOnHost, how: 'finish' | '
   context.fleet.refresh();
   if (session.dryRun) return;
   const sinceMs = Date.now();
-  await writeRotated(scope, rotated, how === 'finish' ? 'after' : 'before');
+  for (const secret of rotated)
+    await writeVersion(scope, {
+      secret,
+      ...(how === 'finish' ? { version: secret.after, which: 'new' } : { version: secret.before, which: 'old' }),
+    });
   if (how === 'undo') await restoreNewest(scope, rotated);
   if (record) await forgetRotation(scope, record);
   const there = transaction.plans.filter(({ files, component, joins }) => {

@@ -44,10 +44,6 @@ export function describeChoices(rotated: readonly RotatedSecret[]): { summary: s
   };
 }
 
-export async function writeRotated(scope: EngineScope, rotated: readonly RotatedSecret[], which: 'before' | 'after'): Promise<void> {
-  for (const secret of rotated) await writeVersion(scope, { secret, version: secret[which], which: which === 'before' ? 'old' : 'new' });
-}
-
 /** The container may have just been started. `settles`: the record of an interrupted rotation that this settles. */
 export async function writeVersion(
   scope: EngineScope,

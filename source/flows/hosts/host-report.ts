@@ -166,12 +166,7 @@ function reportLimits({ sessions, sockets, ports }: Awaited<ReturnType<RemoteHos
   else add('sshd', 'warning', 'sshd', `${problems.join('; ')}. Edit /etc/ssh/sshd_config on the host, then reload sshd.`);
 }
 
-function reportFolder(
-  path: string,
-  { folder, writable, readOnly, freeBytes }: Surroundings,
-  { sudo }: HostSettings,
-  add: AddFinding,
-): void {
+function reportFolder(path: string, { folder, writable, readOnly, freeBytes }: Surroundings, { sudo }: HostSettings, add: AddFinding) {
   const free = freeBytes === undefined ? '' : `, ${bytesText(freeBytes)} free`;
   const is = folder === 'there' ? path : `${path}, does not exist yet`;
   if (!writable) {

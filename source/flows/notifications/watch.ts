@@ -28,19 +28,14 @@ export const watch: Procedure = async (session, input, context) => {
   if (session.attended && !session.dryRun && !session.readOnly && Object.values(targets).some(usesSecret)) await secrets();
   const subject = `evaluate ${countText(rules.length, 'rule')} and notify ${Object.keys(targets).join(', ')}`;
   if (once) return evaluateOnce(session, context, { secrets, subject });
-  const ending = new AbortController();
-  const lasting = new WatchLasting(ending);
-  const isStarted = await session.act({
+  const lasts = await session.act({
     id: 'watch',
     right: 'operate',
     request: subject,
-    run: async () => {
-      lasting.follows(notifications.run(secrets, (report) => lasting.take(report), ending.signal));
-      return true;
-    },
+    run: async () => startWatch((report, signal) => notifications.run(secrets, report, signal)),
   });
-  if (!isStarted) return { message: 'Dry run: the rules were not evaluated.' };
-  return { message: `Watching: ${countText(rules.length, 'rule')}, ${countText(Object.keys(targets).length, 'target')}.`, lasts: lasting };
+  if (!lasts) return { message: 'Dry run: the rules were not evaluated.' };
+  return { message: `Watching: ${countText(rules.length, 'rule')}, ${countText(Object.keys(targets).length, 'target')}.`, lasts };
 };
 
 async function evaluateOnce(
@@ -73,45 +68,35 @@ async function evaluateOnce(
 }
 
 /** A running watch. What it reports before anyone follows is kept. */
-class WatchLasting implements Lasting {
-  readonly isService = true;
-  readonly #closed = new AbortController();
-  readonly closed = this.#closed.signal;
-  #failure: unknown;
-  #tell: Parameters<Lasting['follow']>[0] | undefined;
-  #waiting: Report[] = [];
-
-  constructor(private readonly ending: AbortController) {}
-
-  follows(running: Promise<void>): void {
-    running.catch((thrown: unknown) => {
-      if (!this.ending.signal.aborted) this.#failure = thrown;
-      this.#closed.abort();
-    });
-  }
-
-  take(report: Report): void {
-    if (!this.#tell) this.#waiting.push(report);
-    else if (report.kind === 'event') this.#tell(report.event.event, `${report.event.at} ${report.message}`, report.event);
-    else if (report.kind === 'note') this.#tell('note', report.message);
-    else if (report.state === 'failed') this.#tell(report.state, report.message);
-  }
-
-  failure(): unknown {
-    return this.#failure;
-  }
-
-  follow(tell: Parameters<Lasting['follow']>[0]): () => void {
-    this.#tell = tell;
-    for (const report of this.#waiting.splice(0)) this.take(report);
-    return () => {
-      this.#tell = () => undefined;
-    };
-  }
-
-  close(): void {
-    this.ending.abort();
-  }
+function startWatch(run: (report: (report: Report) => void, signal: AbortSignal) => Promise<void>): Lasting {
+  const ending = new AbortController();
+  const closed = new AbortController();
+  const waiting: Report[] = [];
+  let failure: unknown;
+  let tell: Parameters<Lasting['follow']>[0] | undefined;
+  const take = (report: Report) => {
+    if (!tell) waiting.push(report);
+    else if (report.kind === 'event') tell(report.event.event, `${report.event.at} ${report.message}`, report.event);
+    else if (report.kind === 'note') tell('note', report.message);
+    else if (report.state === 'failed') tell(report.state, report.message);
+  };
+  run(take, ending.signal).catch((thrown: unknown) => {
+    if (!ending.signal.aborted) failure = thrown;
+    closed.abort();
+  });
+  return {
+    isService: true,
+    closed: closed.signal,
+    close: () => ending.abort(),
+    failure: () => failure,
+    follow(follower) {
+      tell = follower;
+      for (const report of waiting.splice(0)) take(report);
+      return () => {
+        tell = () => undefined;
+      };
+    },
+  };
 }
 
 const unitFiles: UnitFiles = {

@@ -4,7 +4,6 @@ import { credentialInputs } from '../../catalog/credential-inputs.ts';
 import type { ComponentCall } from '../../catalog/schema.ts';
 import { Fault } from '../../faults/fault.ts';
 import type { Grant } from '../../grants/grant.ts';
-import type { SecretName } from '../../secrets/secrets.ts';
 import { namesText } from '../../text/words.ts';
 import { entryOf, targetOf } from '../call-target.ts';
 import { componentOf } from '../components/service-targets.ts';
@@ -67,7 +66,7 @@ export const logIn: Procedure = async (session, input, context) => {
   for (const [name, { secret }] of Object.entries(way.inputs)) if (secret && typed[name]) session.hide(typed[name]);
   const vault = await context.vault(session);
   const names = Object.keys(way.signIn?.gives ?? way.inputs);
-  const stored = await session.act({
+  await session.act({
     id: 'login',
     right: 'operate',
     request: `log in to ${component.id}, and store ${namesText(names)} in ${vault.where}`,
@@ -80,10 +79,9 @@ export const logIn: Procedure = async (session, input, context) => {
         const secret = credentialName(component, entry, name, way.inputs[name]?.field);
         if ((await vault.read(secret, grant.signal)) !== value) await vault.write(grant, secret, value, 'login');
       }
-      return true;
     },
   });
-  if (!stored) return { message: 'Dry run: nothing was sent or stored.' };
+  if (session.dryRun) return { message: 'Dry run: nothing was sent or stored.' };
   const doubt =
     way.signIn || way.proof ? '' : ' They were not verified, because the component has no read-only operation that requires a login.';
   return {
@@ -114,16 +112,15 @@ export const logOut: Procedure = async (session, input, context) => {
   const shown = namesText(names.map((name) => name.slice(prefix.length).replace(loginPrefix, '')));
   if (names.length === 0)
     return { message: `No credentials are stored for ${component.id}.`, data: { component: component.id, removed: [] } };
-  const removed = await session.act({
+  await session.act({
     id: 'logout',
     right: 'operate',
     request: `remove ${shown} of ${component.id} from ${vault.where}`,
     run: async (grant) => {
-      for (const name of names as SecretName[]) await vault.remove(grant, name);
-      return true;
+      for (const name of names) await vault.remove(grant, name);
     },
   });
-  if (!removed) return { message: 'Dry run: nothing was removed.' };
+  if (session.dryRun) return { message: 'Dry run: nothing was removed.' };
   return {
     message: `Removed ${shown} for ${component.id}. The component still accepts them.`,
     data: { component: component.id, removed: names.length },

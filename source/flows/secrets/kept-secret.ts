@@ -6,11 +6,7 @@ import type { FlowContext } from '../flow.ts';
 import { secretName } from './secret-names.ts';
 
 /** Returns undefined if the secret store cannot be opened: the operator may know what is stored in it. */
-export async function readKept<T>(
-  session: Session,
-  context: FlowContext,
-  read: (vault: SecretStorage) => Promise<T>,
-): Promise<T | undefined> {
+export async function readKept<T>(session: Session, context: FlowContext, read: (vault: SecretStorage) => Promise<T>) {
   try {
     return await read(await context.vault(session));
   } catch (thrown) {

@@ -7,6 +7,7 @@ import type { SecretStorage } from '../../secrets/secrets.ts';
 import type { Session } from '../../session/session.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { agoText, countText } from '../../text/quantities.ts';
+import { askChoice } from '../ask-choice.ts';
 import { backupSecrets } from '../backup/backup-target.ts';
 import { deleteOne } from '../delete-one.ts';
 import type { Procedure } from '../flow.ts';
@@ -97,7 +98,7 @@ export const secretsReveal: Procedure = async (session, input, context) => {
     const message = `${shown} has no version "${cleanLine(String(wanted))}".`;
     throw new Fault('usage.version', message, `Versions, oldest first: ${versions.map(({ id }) => id).join(', ')}.`);
   }
-  const revealed = await session.act({
+  await session.act({
     id: 'reveal',
     right: 'reveal',
     request: `reveal version ${version.id} of ${shown}`,
@@ -109,11 +110,10 @@ export const secretsReveal: Procedure = async (session, input, context) => {
         throw new Fault('failed.secrets', message, 'Set the secret again, or import it from an export.');
       }
       showSecret(session, input, { label: shown, value, secondsLeft: revealedSeconds });
-      return true;
     },
   });
   return {
-    message: revealed ? `Revealed version ${version.id} of ${shown}.` : 'Dry run: nothing was revealed.',
+    message: session.dryRun ? 'Dry run: nothing was revealed.' : `Revealed version ${version.id} of ${shown}.`,
     data: { name, version: version.id },
   };
 };
@@ -220,37 +220,27 @@ async function targetOf(given: unknown, vault: SecretStorage, session: Session):
     const wrong = given === undefined ? '' : `, not "${cleanLine(String(given))}"`;
     throw new Fault('usage.secrets', `--to must be keychain or file${wrong}.`, 'For example: --to file');
   }
-  const other = vault.kind === 'keychain' ? 'file' : 'keychain';
-  const answer = await session.ask.choice({
+  return askChoice(session, {
     id: 'to',
     label: `Move the secrets from ${vault.where} to`,
-    choices: [
-      { value: 'keychain', label: 'the system keychain' },
-      { value: 'file', label: 'a sealed file' },
-    ],
-    initial: other,
+    choices: { keychain: 'the system keychain', file: 'a sealed file' },
+    initial: vault.kind === 'keychain' ? 'file' : 'keychain',
   });
-  return answer as SecretStorage['kind'];
 }
 
 export const secretsReseal: Procedure = async (session, input, context) => {
   const vault = await context.vault(session);
   const opens = input.options['key-file'] === true ? 'key-file' : 'passphrase';
-  const done = await session.act({
+  await session.act({
     id: 'reseal',
     right: 'operate',
     request: `seal ${vault.where} with ${opens === 'passphrase' ? 'a new passphrase' : 'the key file'}`,
     limitMs,
-    run: async (grant) => {
-      await vault.care.reseal(grant, opens);
-      return true;
-    },
+    run: (grant) => vault.care.reseal(grant, opens),
   });
-  return {
-    message: done
-      ? `Sealed ${vault.where} with the ${opens === 'passphrase' ? 'new passphrase' : 'key file'}. Backups of the file still require the old passphrase or key file.`
-      : 'Dry run: nothing was changed.',
-  };
+  if (session.dryRun) return { message: 'Dry run: nothing was changed.' };
+  const sealed = `Sealed ${vault.where} with the ${opens === 'passphrase' ? 'new passphrase' : 'key file'}.`;
+  return { message: `${sealed} Backups of the file still require the old passphrase or key file.` };
 };
 
 export const secretsAccept: Procedure = async (session, _input, context) => {

@@ -101,12 +101,7 @@ function writtenName({ words }: FlowInput): string {
   return second === undefined ? first : `${first}/${second}`;
 }
 
-export async function chooseName(
-  session: Session,
-  input: FlowInput,
-  context: FlowContext,
-  entries: readonly SecretEntry[],
-): Promise<SecretName> {
+export async function chooseName(session: Session, input: FlowInput, context: FlowContext, entries: readonly SecretEntry[]) {
   if (input.words.length === 0 && session.attended) return chooseOfCatalog(session, input, context);
   const written = writtenName(input);
   const kept = entries.find(({ name }) => name === written || name === `${input.engineName}/${written}`);

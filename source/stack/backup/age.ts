@@ -58,12 +58,7 @@ export class BackupAges {
   }
 
   /** By the rule of `backup` and `backup verify`: it must not lack any current mount. `plans` has the current plans, by choices. */
-  async #isComplete(
-    component: string,
-    stamp: string,
-    plans: Map<string, Promise<BackupPlan | undefined>>,
-    signal: AbortSignal,
-  ): Promise<boolean> {
+  async #isComplete(component: string, stamp: string, plans: Map<string, Promise<BackupPlan | undefined>>, signal: AbortSignal) {
     const manifest = await this.#manifest(posix.join(this.folder, component, stamp), signal);
     // The backup may be planted, or a copy of an older one; an earlier version may have filed those of another instance there.
     if (!manifest || identityProblem({ component, stamp, manifest }, Date.now()) !== undefined) return false;
