@@ -32,10 +32,7 @@ interface Making {
  * Problems of the component (not running, not published, silent, slow, invalid response) are a response with `ok` false and a message.
  * Rejects with `usage.input`, `refused.grant`, `refused.clear` (a login or secret over plain HTTP to another machine), the signal's reason.
  */
-export async function runCall(
-  target: CallTarget,
-  { call, inputs = {}, signal, grant, limitBytes = bodyLimitBytes, heard }: CallRequest,
-): Promise<WholeCallAnswer> {
+export async function runCall(target: CallTarget, { call, inputs = {}, signal, grant, limitBytes = bodyLimitBytes, heard }: CallRequest) {
   signal.throwIfAborted();
   if (!call.reads && grant === undefined)
     throw new Fault('refused.grant', `"${call.title}" requires a grant.`, 'This is a bug in Quarterdeck. Please report it.');

@@ -5,9 +5,7 @@ import { followedByContainer } from './exchange-references.ts';
 type Check = CatalogEntry['checks'][number];
 
 /** Follow from other facts of an entry, so that no entry has to declare them. A check of the same name in the entry replaces one. */
-export function builtInChecks(
-  entry: Pick<CatalogEntry, 'auth' | 'checks' | 'fields' | 'group' | 'ports' | 'sensitive' | 'services'>,
-): Check[] {
+export function builtInChecks(entry: Pick<CatalogEntry, 'auth' | 'checks' | 'fields' | 'group' | 'ports' | 'sensitive' | 'services'>) {
   const own = new Set(entry.checks.map(({ id }) => id));
   return [...localhostChecks(entry), ...exposureChecks(entry)].filter(({ id }) => !own.has(id));
 }

@@ -1,13 +1,17 @@
 import { namesLoopback } from '../text/loopback.ts';
+import type { YamlPath } from '../yaml/document.ts';
 import type { CatalogEntry } from './catalog.ts';
 import { type Draft, inComponent, inCompose, portAnnotation, portsOf, type RuleFinding, unknown, variableOf } from './draft.ts';
 
 /** The data that a component exchanges with others, as far as its own folder shows. */
-// biome-ignore lint/complexity/noExcessiveCognitiveComplexity: a rule for each reference between provided and used addresses
 export function* checkExchange(draft: Draft): Generator<RuleFinding> {
   const { component, compose } = draft;
   const ports = Object.keys(component.ports);
   const givers = new Set<string>();
+  function* joinsNetworks(service: string, path: YamlPath, remedy: string): Generator<RuleFinding> {
+    if (compose?.services.get(service)?.networkMode === undefined) return;
+    yield inComponent(path, `The service "${service}" sets network_mode, so it cannot join another network.`, remedy);
+  }
   for (const [name, { port }] of Object.entries(component.provides ?? {})) {
     const path = ['provides', name, 'port'];
     const published = portsOf(draft).find((candidate) => portAnnotation(component, candidate)?.[0] === port);
@@ -15,10 +19,7 @@ export function* checkExchange(draft: Draft): Generator<RuleFinding> {
       yield inComponent(path, `The number of the port "${port}" is unknown.`, 'Publish the port in compose.yaml.');
     else if (published) {
       givers.add(published.service);
-      if (compose?.services.get(published.service)?.networkMode !== undefined) {
-        const message = `The service "${published.service}" sets network_mode, so it cannot join another network.`;
-        yield inComponent(path, message, 'Remove network_mode, or remove the port from provides.');
-      }
+      yield* joinsNetworks(published.service, path, 'Remove network_mode, or remove the port from provides.');
     }
   }
   if (givers.size > 1) {
@@ -33,12 +34,8 @@ export function* checkExchange(draft: Draft): Generator<RuleFinding> {
       yield inComponent([...path, 'field'], message, 'Use a field with target: environment that is not secret.');
     }
     if (use.component === component.id) yield inComponent([...path, 'component'], 'The component uses itself.', 'Use another component.');
-    for (const [at, service] of (use.services ?? []).entries()) {
-      if (compose?.services.get(service)?.networkMode !== undefined) {
-        const message = `The service "${service}" sets network_mode, so it cannot join another network.`;
-        yield inComponent([...path, 'services', at], message, 'Use another service.');
-      }
-    }
+    for (const [at, service] of (use.services ?? []).entries())
+      yield* joinsNetworks(service, [...path, 'services', at], 'Use another service.');
   }
 }
 

@@ -1,3 +1,5 @@
+import { mapTexts } from '../text/json-value.ts';
+
 export interface Variable {
   name: string;
   /** `-` default, `?` required, `+` replacement; empty for the plain forms. */
@@ -73,10 +75,7 @@ export function interpolate(text: string, values: Readonly<Record<string, string
 
 /** Interpolates every text in a value. */
 export function interpolateAll(value: unknown, values: Readonly<Record<string, string>> = {}): unknown {
-  if (typeof value === 'string') return interpolate(value, values);
-  if (Array.isArray(value)) return value.map((item) => interpolateAll(item, values));
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, interpolateAll(item, values)]));
+  return mapTexts(value, (text) => interpolate(text, values));
 }
 
 function closingBrace(text: string, from: number): number {

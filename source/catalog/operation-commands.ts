@@ -1,3 +1,4 @@
+import { mapTexts } from '../text/json-value.ts';
 import type { YamlPath } from '../yaml/document.ts';
 import type { Component } from './schema.ts';
 
@@ -10,16 +11,12 @@ export function withOperationCommands(component: Component): {
 } {
   const known = component.operations.map(({ id }) => id);
   const unknown: ReturnType<typeof withOperationCommands>['unknown'] = [];
-  const replaced = (value: unknown, path: YamlPath): unknown => {
-    if (typeof value === 'string')
-      return value.replace(reference, (whole, id: string) => {
-        if (known.includes(id)) return `quarterdeck op ${component.id} ${id}`;
-        unknown.push({ path, id, known });
-        return whole;
-      });
-    if (Array.isArray(value)) return value.map((item, index) => replaced(item, [...path, index]));
-    if (typeof value !== 'object' || value === null) return value;
-    return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, replaced(member, [...path, key])]));
-  };
-  return { component: replaced(component, []) as Component, unknown };
+  const replaced = mapTexts(component, (text, path) =>
+    text.replace(reference, (whole, id: string) => {
+      if (known.includes(id)) return `quarterdeck op ${component.id} ${id}`;
+      unknown.push({ path, id, known });
+      return whole;
+    }),
+  );
+  return { component: replaced as Component, unknown };
 }

@@ -40,11 +40,7 @@ export function openSecretsAnchor(stores: readonly SecretStore[], path: string) 
   };
 }
 
-export function lossOf(
-  path: string,
-  found: SealedVersion | undefined,
-  remembered: readonly (SealedVersion | undefined)[],
-): Fault | undefined {
+export function lossOf(path: string, found: SealedVersion | undefined, remembered: readonly (SealedVersion | undefined)[]) {
   if (!found) return remembered.some((version) => version?.id !== undefined) ? missingFault(path) : undefined;
   const isKnown = remembered.some((version) => version?.id !== undefined && version.id === found.id);
   // The file was created since, and a keychain that was locked then does not know it yet.

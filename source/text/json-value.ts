@@ -3,6 +3,7 @@ import { isTooDeep, nestingProblem } from './nesting.ts';
 /* Reads the output of another program: a value of another type counts as missing. */
 
 export type JsonObject = Readonly<Record<string, unknown>>;
+type Path = readonly (string | number)[];
 
 export function objectOf(value: unknown): JsonObject | undefined {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : undefined;
@@ -29,6 +30,14 @@ export function objectsOf(value: unknown): readonly JsonObject[] {
 
 export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : typeof value === 'number' ? String(value) : '';
+}
+
+/** Returns a copy with each text replaced. Names of members stay. */
+export function mapTexts(value: unknown, replace: (text: string, path: Path) => string, path: Path = []): unknown {
+  if (typeof value === 'string') return replace(value, path);
+  if (Array.isArray(value)) return value.map((item, index) => mapTexts(item, replace, [...path, index]));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, mapTexts(member, replace, [...path, key])]));
 }
 
 /** Returns a time in milliseconds. Go's zero time (year 1) means "not set". */

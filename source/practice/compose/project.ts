@@ -5,7 +5,7 @@ import { parse } from 'yaml';
 import { circlesOf } from '../../catalog/component-circles.ts';
 import { interpolate, variablesIn } from '../../catalog/interpolation.ts';
 import { readPort } from '../../catalog/port-mapping.ts';
-import { type JsonObject, mapOf } from '../../text/json-value.ts';
+import { type JsonObject, mapOf, mapTexts } from '../../text/json-value.ts';
 import { mountOf, restartNameOf, type SpecRequest } from '../engine/create-container.ts';
 
 export const composeVersion = '2.40.3';
@@ -50,7 +50,7 @@ export async function readProject({ folder, file = 'compose.yaml', name: named, 
   });
   // The environment of the process wins over .env.
   const values = { ...(await readDotEnv(join(folder, '.env'))), ...definedOf(environment) };
-  const document = interpolated(parse(text, { merge: true }), values, '') as JsonObject;
+  const document = interpolated(parse(text, { merge: true }), values) as JsonObject;
   const name =
     named ??
     values['COMPOSE_PROJECT_NAME'] ??
@@ -144,21 +144,17 @@ function refuseCircles(services: readonly ProjectService[]): void {
   if (circle) throw new Error(`dependency cycle detected: ${[...circle, circle[0]].join(' -> ')}`);
 }
 
-/** Fills in the variables of every text. `at` is the position, for messages. */
-function interpolated(value: unknown, values: Readonly<Record<string, string>>, at: string): unknown {
-  if (typeof value === 'string') {
-    for (const { name, operator, colon, word } of variablesIn(value)) {
+/** Fills in the variables of every text. */
+function interpolated(document: unknown, values: Readonly<Record<string, string>>) {
+  return mapTexts(document, (text, path) => {
+    for (const { name, operator, colon, word } of variablesIn(text)) {
       const set = Object.hasOwn(values, name) && !(colon && values[name] === '');
+      const at = () => path.map((step) => (typeof step === 'number' ? `[${step}]` : step)).join('.');
       if (operator === '?' && !set)
-        throw new Error(`error while interpolating ${at}: required variable ${name} is missing a value: ${word}`);
+        throw new Error(`error while interpolating ${at()}: required variable ${name} is missing a value: ${word}`);
     }
-    return interpolate(value, values);
-  }
-  if (Array.isArray(value)) return value.map((item, index) => interpolated(item, values, `${at}.[${index}]`));
-  if (value === null || typeof value !== 'object') return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([key, item]) => [key, interpolated(item, values, at === '' ? key : `${at}.${key}`)]),
-  );
+    return interpolate(text, values);
+  });
 }
 
 /** Reads lines of `NAME=value`, and removes quotes as compose does. */

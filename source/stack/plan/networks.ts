@@ -1,4 +1,5 @@
 import type { Catalog, CatalogEntry, CatalogPort } from '../../catalog/catalog.ts';
+import { variableOf as fieldVariable } from '../../catalog/draft.ts';
 import { interpolate, variablesIn } from '../../catalog/interpolation.ts';
 import { namesLoopback } from '../../text/loopback.ts';
 import type { Deployment, Values } from '../model.ts';
@@ -126,7 +127,7 @@ export function valueInForce(entry: CatalogEntry, fieldName: string, values: Val
 
 export function variableOf(entry: CatalogEntry, fieldName: string): string | undefined {
   const field = entry.fields.find(({ name }) => name === fieldName);
-  return field && (field.env ?? (/^[A-Z][A-Z0-9_]*$/.test(field.name) ? field.name : undefined));
+  return field && fieldVariable(field);
 }
 
 /** Returns the host name of an address: `http://user@model-runtime:1/x`, `ldap://…`, `model-runtime:80`. Empty if there is none. */

@@ -194,13 +194,13 @@ function clearTextNotes(files: readonly FileChange[]): string[] {
 
 /** Labels are not reliable, but if the containers were created from another folder, it is named before ours replaces it. */
 function ownerNotes({ entry, containers, stackFolder }: PlanRequest): string[] {
+  const own = `${stackFolder}/${entry.id}`;
   const folders = new Set(
     containers.flatMap((container) => {
       const folder = container.labels['com.docker.compose.project.working_dir'];
-      return projectOf(container) === entry.id && folder && folder !== `${stackFolder}/${entry.id}` ? [folder] : [];
+      return projectOf(container) === entry.id && folder && folder !== own ? [folder] : [];
     }),
   );
-  const own = `${stackFolder}/${entry.id}`;
   return [...folders].map((folder) => `Containers of this project were created from ${folder}. They will be managed from ${own}.`);
 }
 

@@ -136,14 +136,8 @@ const needs: Readonly<Record<string, string>> = {
 /** Throws `failed.placeholder` for one without a value, and for that of a secret: secrets are never written to a file. */
 function resolvePlaceholders(text: string, values: Placeholders, file: string): string {
   const hidden = secret.exec(text);
-  if (hidden)
-    throw unresolved(
-      text,
-      hidden.index,
-      hidden[0],
-      file,
-      'Read the secret from the environment, because component files must not contain secrets.',
-    );
+  const fromEnvironment = 'Read the secret from the environment, because component files must not contain secrets.';
+  if (hidden) throw unresolved(text, hidden.index, hidden[0], file, fromEnvironment);
   return text.replaceAll(address, (written, name: keyof Placeholders, offset: number) => {
     const value = values[name];
     if (value === undefined) throw unresolved(text, offset, written, file, needs[name] ?? '');

@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 import { interpolate, variablesIn } from '../../catalog/interpolation.ts';
 import { splitOutsideBraces } from '../../catalog/port-mapping.ts';
-import { listOf, objectOf, textOf } from '../../text/json-value.ts';
+import { listOf, mapOf, objectOf, textOf } from '../../text/json-value.ts';
 import type { Values } from '../model.ts';
 import { topLevel } from '../plan/compose-document.ts';
 
@@ -17,20 +17,18 @@ export interface ProjectService {
   awaits: readonly string[];
 }
 
-const map = (value: unknown) => objectOf(value) ?? {};
-
 /** Reads the services of compose.yaml with the values filled in, as they will run in `folder`. */
 export function readProject(text: string, values: Values, folder: string): ProjectService[] {
-  return Object.entries(map(topLevel(text)['services'])).map(([name, value]) => {
-    const service = map(value);
+  return Object.entries(mapOf(topLevel(text)['services'])).map(([name, value]) => {
+    const service = mapOf(value);
     return {
       name,
       image: interpolate(textOf(service['image']), values),
       networkMode: interpolate(textOf(service['network_mode']), values),
       devices: listOf(service['devices']).map((device) => deviceOf(textOf(device), values)),
       mounts: listOf(service['volumes']).map((mount) => mountOf(mount, values, folder)),
-      awaits: Object.entries(map(service['depends_on'])).flatMap(([needed, how]) =>
-        textOf(map(how)['condition']) === 'service_healthy' ? [needed] : [],
+      awaits: Object.entries(mapOf(service['depends_on'])).flatMap(([needed, how]) =>
+        textOf(mapOf(how)['condition']) === 'service_healthy' ? [needed] : [],
       ),
     };
   });

@@ -1,7 +1,7 @@
 import type { CatalogEntry } from '../../catalog/catalog.ts';
 import { followedByContainer } from '../../catalog/exchange-references.ts';
 import { namesLoopback, replaceLoopback } from '../../text/loopback.ts';
-import { agoText } from '../../text/quantities.ts';
+import { agoText, durationMs } from '../../text/quantities.ts';
 import { blocking, deployFirst, type Finding, setTo, warning } from '../finding.ts';
 import type { Values } from '../model.ts';
 import { missingProviders, providedAddress, valueInForce, variableOf } from '../plan/networks.ts';
@@ -104,8 +104,6 @@ export function* checkMtu({ entry, values }: PreflightContext): Iterable<Finding
   }
 }
 
-const unitMs: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000 };
-
 /** Such a token is only used by the first start. */
 export function* checkTokenAge(context: PreflightContext): Iterable<Finding> {
   const { plan, answers, secretsMadeMs = {}, nowMs, deployment } = context;
@@ -113,8 +111,7 @@ export function* checkTokenAge(context: PreflightContext): Iterable<Finding> {
   for (const { field, variable } of variableFields(context)) {
     if (field.validFor === undefined || answers.secrets[variable]?.from !== 'keep') continue;
     const madeMs = secretsMadeMs[variable];
-    const validMs = Number.parseInt(field.validFor, 10) * (unitMs[field.validFor.slice(-1)] ?? 0);
-    if (madeMs !== undefined && nowMs - madeMs <= validMs) continue;
+    if (madeMs !== undefined && nowMs - madeMs <= durationMs(field.validFor)) continue;
     const age = madeMs === undefined ? 'its age is unknown' : `was stored ${agoText(nowMs - madeMs)}`;
     const message = `"${field.name}" is valid for ${field.validFor} only, and ${age}.`;
     yield blocking(`token-age:${variable}`, message, 'Get a new token just before you deploy.', { rule: 'R76' });
