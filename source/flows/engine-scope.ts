@@ -2,7 +2,7 @@ import type { Engine, EngineFacts } from '../engine/engine.ts';
 import type { ComponentView } from '../fleet/model.ts';
 import type { Host } from '../hosts/host.ts';
 import type { Session } from '../session/session.ts';
-import type { FlowContext } from './flow.ts';
+import type { FlowContext, FlowInput, FlowOutcome, Procedure } from './flow.ts';
 
 /** One engine of a flow. Host and engine are looked up at each use: a connection may have been replaced, or lost. */
 export class EngineScope {
@@ -37,4 +37,11 @@ export class EngineScope {
     const { components } = this.context.fleet.snapshot();
     return components.find((one) => one.host === this.engineName && one.id === id && one.project === project);
   }
+}
+
+type EngineRun = (scope: EngineScope, input: FlowInput, session: Session, context: FlowContext) => Promise<FlowOutcome>;
+
+/** A procedure for the engine that was selected or named. */
+export function onEngine(run: EngineRun): Procedure {
+  return (session, input, context) => run(new EngineScope(session, context, input.engineName), input, session, context);
 }

@@ -17,23 +17,28 @@ export type AgeOpens = { identities: readonly string[] } | { passphrase: string 
 
 /** Returns an armored age file: text, for `age -d` and for this program. Throws `usage.recipient`. */
 export async function sealAge(bundle: SecretBundle, to: AgeFor): Promise<string> {
-  const { Encrypter, armor } = await import('age-encryption');
+  const { armor } = await import('age-encryption');
+  const remedy = 'An age recipient starts with age1. Print yours: age-keygen -y KEYFILE';
+  const encrypter = await encrypterFor(to, 'The value is not a valid age recipient.', remedy);
+  return armor.encode(await encrypter.encrypt(JSON.stringify(bundle)));
+}
+
+/** Throws `usage.recipient` with this message. */
+export async function encrypterFor(to: AgeFor, message: string, remedy: string) {
+  const { Encrypter } = await import('age-encryption');
   const encrypter = new Encrypter();
   if ('passphrase' in to) encrypter.setPassphrase(to.passphrase);
-  else
-    for (const recipient of to.recipients)
-      add(() => encrypter.addRecipient(recipient), 'recipient', 'An age recipient starts with age1. Print yours: age-keygen -y KEYFILE');
-  return armor.encode(await encrypter.encrypt(JSON.stringify(bundle)));
+  else for (const recipient of to.recipients) add(() => encrypter.addRecipient(recipient), message, remedy);
+  return encrypter;
 }
 
 /** Decrypts an age file, armored or not. Throws `refused.age` for a wrong key, `failed.age` for a file that is not an age file. */
 export async function openAge(file: Uint8Array, by: AgeOpens): Promise<SecretBundle> {
   const { Decrypter, armor } = await import('age-encryption');
   const decrypter = new Decrypter();
+  const remedy = 'An age identity starts with AGE-SECRET-KEY-1, as in a file of age-keygen.';
   if ('passphrase' in by) decrypter.addPassphrase(by.passphrase);
-  else
-    for (const identity of by.identities)
-      add(() => decrypter.addIdentity(identity), 'identity', 'An age identity starts with AGE-SECRET-KEY-1, as in a file of age-keygen.');
+  else for (const identity of by.identities) add(() => decrypter.addIdentity(identity), 'The value is not a valid age identity.', remedy);
   let text: string;
   try {
     const written = Buffer.from(file);
@@ -80,10 +85,10 @@ function bundleOf(text: string): SecretBundle {
   throw new Fault('failed.age', 'The age file contains no Quarterdeck secrets.', remedy);
 }
 
-function add(use: () => void, what: string, remedy: string): void {
+function add(use: () => void, message: string, remedy: string): void {
   try {
     use();
-  } catch (error) {
-    throw new Fault('usage.recipient', `The value is not a valid age ${what}.`, remedy, { cause: error });
+  } catch (cause) {
+    throw new Fault('usage.recipient', message, remedy, { cause });
   }
 }

@@ -9,14 +9,12 @@ import { identityProblem, verifyBackup } from '../../stack/backup/verify.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { agoText, bytesText, countText } from '../../text/quantities.ts';
 import { hasContainer } from '../components/service-targets.ts';
-import { EngineScope } from '../engine-scope.ts';
-import type { Procedure } from '../flow.ts';
+import { type EngineScope, onEngine } from '../engine-scope.ts';
 import { type Columns, showList } from '../list-table.ts';
 import { openStore } from './backup-target.ts';
 import { listBackupsOf, planLike, unauthenticatedText } from './backups-of.ts';
 
-export const backupList: Procedure = async (session, input, context) => {
-  const scope = new EngineScope(session, context, input.engineName);
+export const backupList = onEngine(async (scope, input, session) => {
   const store = await openStore(scope, input);
   const [named] = input.words;
   const backups = await store.list(session.signal, named);
@@ -47,7 +45,7 @@ export const backupList: Procedure = async (session, input, context) => {
   };
   showList(session, backups, columns, { title: 'Backups', right: ['SIZE'] });
   return { message: `${countText(backups.length, 'backup')}${whose} in ${store.where}.`, data };
-};
+});
 
 export function contentText(backup: BackupFacts): string {
   const { manifest, unauthenticated } = backup;
@@ -66,8 +64,7 @@ export function contentText(backup: BackupFacts): string {
 }
 
 // biome-ignore lint/complexity/noExcessiveCognitiveComplexity: the order of the outcomes is the order of their severity
-export const backupVerify: Procedure = async (session, input, context) => {
-  const scope = new EngineScope(session, context, input.engineName);
+export const backupVerify = onEngine(async (scope, input, session, context) => {
   const [named, stamp] = input.words;
   if (named === undefined && !session.attended)
     throw new Fault('usage.component', 'A component is required.', 'For example: quarterdeck backup verify password-vault');
@@ -113,7 +110,7 @@ export const backupVerify: Procedure = async (session, input, context) => {
   if (damaged.length === 0) return { message: `Verified ${count}: no damage found.`, data };
   const message = `${countText(damaged.length, 'backup')} of ${component} ${damaged.length === 1 ? 'is' : 'are'} damaged: ${damaged.join(', ')}.`;
   throw new Fault('failed.damaged', message, `Create a new backup: quarterdeck backup ${component}`);
-};
+});
 
 async function omittedBy(scope: EngineScope, component: ComponentView | undefined, backup: BackupFacts | undefined) {
   if (!backup?.manifest) return [];

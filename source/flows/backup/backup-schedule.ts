@@ -3,13 +3,12 @@ import { Fault } from '../../faults/fault.ts';
 import { cronLine, type Schedule, scheduleFiles, scheduleUnit, unitTexts } from '../../stack/backup/schedule.ts';
 import { hasSystemd, removeUnit, writeUnit } from '../../stack/systemd-unit.ts';
 import { cleanLine } from '../../text/clean.ts';
-import { EngineScope } from '../engine-scope.ts';
+import { type EngineScope, onEngine } from '../engine-scope.ts';
 import type { FlowInput, Procedure } from '../flow.ts';
 import { optionOf, optionsOf } from '../flow-options.ts';
 import { backupLocation, backupTarget } from './backup-target.ts';
 
-export const backupSchedule: Procedure = async (session, input, context) => {
-  const scope = new EngineScope(session, context, input.engineName);
+export const backupSchedule = onEngine(async (scope, input, session) => {
   const { host } = scope;
   if (host.kind !== 'local') {
     const remedy = `Use a cron entry on this machine instead: quarterdeck backup all --host ${input.engineName} --to FOLDER --yes`;
@@ -39,7 +38,7 @@ export const backupSchedule: Procedure = async (session, input, context) => {
     message: `${input.engineName} is backed up every day at ${schedule.at}.${lingers} To stop the backups: quarterdeck backup unschedule`,
     data: { unit: unit.name },
   };
-};
+});
 
 export const backupUnschedule: Procedure = async (session, input, context) => {
   const host = context.hostOf(input.engineName);

@@ -17,8 +17,8 @@ import { cleanLine } from '../../text/clean.ts';
 import { bytesText, countText } from '../../text/quantities.ts';
 import { entryOf } from '../call-target.ts';
 import { componentOf } from '../components/service-targets.ts';
-import { EngineScope } from '../engine-scope.ts';
-import type { FlowInput, Procedure } from '../flow.ts';
+import { type EngineScope, onEngine } from '../engine-scope.ts';
+import type { FlowInput } from '../flow.ts';
 import { optionsOf } from '../flow-options.ts';
 import { openStore, sealingOf } from './backup-target.ts';
 import { listBackupsOf } from './backups-of.ts';
@@ -26,17 +26,15 @@ import { refuseDuringRestore } from './restore-data.ts';
 
 const limitMs = 24 * 3_600_000;
 
-export const backup: Procedure = async (session, input, context) => {
-  const scope = new EngineScope(session, context, input.engineName);
+export const backup = onEngine(async (scope, input) => {
   const component = componentOf(input);
   const store = await openStore(scope, input);
   const saved = await backUp(scope, input, component, store);
   if (!saved) return { message: 'Dry run: nothing was saved.' };
   return { message: savedText(saved, store), data: { backup: saved.manifest }, ...(saved.notThinned && { exitCode: 1 }) };
-};
+});
 
-export const backupAll: Procedure = async (session, input, context) => {
-  const scope = new EngineScope(session, context, input.engineName);
+export const backupAll = onEngine(async (scope, input, session, context) => {
   const store = await openStore(scope, input);
   const components = context.fleet
     .snapshot()
@@ -70,7 +68,7 @@ export const backupAll: Procedure = async (session, input, context) => {
     data: { backups: saved },
     ...(left !== '' && { exitCode: 1 }),
   };
-};
+});
 
 interface Saved {
   manifest: BackupManifest;

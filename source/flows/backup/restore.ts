@@ -11,8 +11,8 @@ import { cleanLine } from '../../text/clean.ts';
 import { agoText, bytesText, countText } from '../../text/quantities.ts';
 import { hasContainer } from '../components/service-targets.ts';
 import { waitUntilHealthy } from '../components/wait-until-healthy.ts';
-import { EngineScope } from '../engine-scope.ts';
-import type { FlowInput, FlowOutcome, Procedure } from '../flow.ts';
+import { type EngineScope, onEngine } from '../engine-scope.ts';
+import type { FlowInput, FlowOutcome } from '../flow.ts';
 import { operatorOf } from './backup.ts';
 import { contentText, noBackup } from './backup-list.ts';
 import { backupPassphrase, openStore } from './backup-target.ts';
@@ -22,8 +22,7 @@ import { restoreSnapshot } from './restore-snapshot.ts';
 
 const limitMs = 24 * 3_600_000;
 
-export const restore: Procedure = async (session, input, context) => {
-  const scope = new EngineScope(session, context, input.engineName);
+export const restore = onEngine(async (scope, input, session) => {
   const id = input.component?.id ?? input.entry?.id;
   if (id === undefined) throw new Fault('usage.component', 'A component is required.', 'List the backups: quarterdeck backup list');
   const { snapshot } = input.options;
@@ -34,7 +33,7 @@ export const restore: Procedure = async (session, input, context) => {
   await throwUnlessAuthentic(session, input, chosen);
   if (!input.component?.services.some(hasContainer)) return restoreFiles(scope, store, chosen);
   return restoreDeployed(scope, input.component, store, chosen);
-};
+});
 
 async function choose(scope: EngineScope, input: FlowInput, store: BackupStore, id: string): Promise<BackupFacts> {
   const { session } = scope;

@@ -19,7 +19,7 @@ import { cleanLine } from '../../text/clean.ts';
 import { nameRemedy } from '../../text/nearest-name.ts';
 import { countText } from '../../text/quantities.ts';
 import { deployed, neededComposeTool } from '../deploy/stack-facts.ts';
-import { EngineScope } from '../engine-scope.ts';
+import { type EngineScope, onEngine } from '../engine-scope.ts';
 import type { FlowContext, FlowInput, Procedure } from '../flow.ts';
 import { wordsUpTo } from '../flow-options.ts';
 import { fileOf, readNamedFile } from '../named-file.ts';
@@ -37,8 +37,7 @@ interface Verified {
   problems: readonly ConfigProblem[];
 }
 
-export const configCheck: Procedure = async (session, input, context) => {
-  const scope = new EngineScope(session, context, input.engineName);
+export const configCheck = onEngine(async (scope, input, session, context) => {
   const [word] = wordsUpTo(2, input, { takes: 'One file at a time', remedy: 'Usage: quarterdeck config check COMPONENT [FILE]' });
   const checkable = context.catalog.entries.filter(({ configFile }) => configFile);
   const choices = checkable.map(({ id, kind, product }) => ({ value: id, label: kind, detail: product.name }));
@@ -86,7 +85,7 @@ export const configCheck: Procedure = async (session, input, context) => {
     data: { ...data, checked: true, verified: verified.done },
     exitCode: errors > 0 ? 1 : 0,
   };
-};
+});
 
 async function examined(entry: CatalogEntry, text: string, ownFile: string | undefined) {
   if (entry.api?.name === 'headscale' && /\.(?:hu)?json$/i.test(ownFile ?? '')) {

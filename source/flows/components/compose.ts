@@ -8,16 +8,14 @@ import { cleanLine } from '../../text/clean.ts';
 import { countText } from '../../text/quantities.ts';
 import { namesText } from '../../text/words.ts';
 import { neededComposeTool } from '../deploy/stack-facts.ts';
-import { EngineScope } from '../engine-scope.ts';
-import type { Procedure } from '../flow.ts';
+import { type EngineScope, onEngine } from '../engine-scope.ts';
 import { valuesInForce } from '../secrets/secret-values.ts';
 import { exitFailure } from './exec.ts';
 import { componentOf, isUp } from './service-targets.ts';
 
 const stderrKeptBytes = 16 * 1024;
 
-export const compose: Procedure = async (session, input, context) => {
-  const scope = new EngineScope(session, context, input.engineName);
+export const compose = onEngine(async (scope, input, session, context) => {
   const { host } = scope;
   const component = componentOf(input);
   const { signal } = session;
@@ -56,7 +54,7 @@ export const compose: Procedure = async (session, input, context) => {
   if (effect.subcommand === 'stop' || effect.subcommand === 'kill') await noteStopped(scope, running);
   context.fleet.refresh(component.key);
   return { message: `compose ended with exit code ${exitCode}.`, data: { exitCode }, exitCode };
-};
+});
 
 /** Not every engine reports afterwards that a container was stopped on request. */
 async function noteStopped({ context, engine, signal }: EngineScope, ids: readonly string[]): Promise<void> {

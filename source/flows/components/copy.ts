@@ -6,7 +6,7 @@ import type { Session } from '../../session/session.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { bytesText, countText } from '../../text/quantities.ts';
 import { askChoice } from '../ask-choice.ts';
-import { EngineScope } from '../engine-scope.ts';
+import { type EngineScope, onEngine } from '../engine-scope.ts';
 import type { Flow, FlowInput } from '../flow.ts';
 import { serviceFlag } from './service.ts';
 import { hasContainer, oneTarget, type ServiceTarget } from './service-targets.ts';
@@ -47,8 +47,7 @@ export const copy: Flow = {
       words: [source ? `:${source.path}` : (words[0] ?? ''), target ? `:${target.path}` : (words[1] ?? '')],
     };
   },
-  async run(session, input, context) {
-    const scope = new EngineScope(session, context, input.engineName);
+  run: onEngine(async (scope, input, session) => {
     const paths = await pathsOf(session, input);
     const container = await oneTarget(scope, input, { running: false });
     const { name } = container;
@@ -70,7 +69,7 @@ export const copy: Flow = {
       message: `Copied ${countText(files, 'file')} (${bytesText(bytes)}) from ${from} to ${to}.${rest}`,
       data: { files, bytes, skipped },
     };
-  },
+  }),
 };
 
 async function pathsOf(session: Session, input: FlowInput): Promise<CopyPaths> {

@@ -17,15 +17,14 @@ import { rejoinedSentence, withJoined } from '../deploy/joined-services.ts';
 import { planComponent, planData, type ReadyPlan, reviewTogether } from '../deploy/plan-component.ts';
 import { type Deployed, deployed, formContextOf } from '../deploy/stack-facts.ts';
 import { editedText } from '../edited-text.ts';
-import { EngineScope } from '../engine-scope.ts';
-import type { Procedure } from '../flow.ts';
+import { onEngine } from '../engine-scope.ts';
 import { cancelled } from '../prompt-cancelled.ts';
 import { componentOf } from './service-targets.ts';
 
 // biome-ignore lint/complexity/noExcessiveCognitiveComplexity: each round of editing, plan and review continues with the text of the last
-export const edit: Procedure = async (session, input, context) => {
+export const edit = onEngine(async (scope, input, session) => {
   const component = componentOf(input);
-  const existing = await deployed(new EngineScope(session, context, input.engineName), component.id);
+  const existing = await deployed(scope, component.id);
   const { compose, envText, files } = existing.deployment;
   const texts: Readonly<Record<string, string>> = { 'compose.yaml': compose, '.env': envText, ...files };
   const path = await chosenFile(session, input.words[0], texts);
@@ -62,7 +61,7 @@ export const edit: Procedure = async (session, input, context) => {
       data: { component: component.id, host: input.engineName, run, file: path },
     };
   }
-};
+});
 
 /** A syntax error in its configuration file is reported here, and not by a container in a restart loop. */
 function refuseBroken({ facts: { entry, source }, deployment }: Deployed, path: string, text: string): void {

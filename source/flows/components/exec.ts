@@ -2,15 +2,14 @@ import { Fault } from '../../faults/fault.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { countText } from '../../text/quantities.ts';
 import { quotedWord } from '../../text/quoted-word.ts';
-import { EngineScope } from '../engine-scope.ts';
-import type { Procedure } from '../flow.ts';
+import { onEngine } from '../engine-scope.ts';
 import { optionOf } from '../flow-options.ts';
 import { runInTerminal } from './inner-terminal.ts';
 import { componentOf, oneTarget } from './service-targets.ts';
 
 const limitMs = 3_600_000;
 
-export const exec: Procedure = async (session, input, context) => {
+export const exec = onEngine(async (scope, input, session, context) => {
   const component = componentOf(input);
   const engine = context.engineOf(input.engineName);
   if (input.words.length === 0 && !session.attended)
@@ -18,7 +17,7 @@ export const exec: Procedure = async (session, input, context) => {
   const check = (text: string) => (text.trim() === '' ? 'A program is required.' : undefined);
   const question = { id: 'command', label: 'Program and arguments', sensitive: true, check } as const;
   const argv = input.words.length > 0 ? input.words : splitWords(await session.ask.text(question));
-  const { id, name } = await oneTarget(new EngineScope(session, context, input.engineName), input, { running: true });
+  const { id, name } = await oneTarget(scope, input, { running: true });
   if (session.dryRun) session.show({ kind: 'text', text: `In ${name}: ${argv.map(quotedWord).join(' ')}` });
   const count = argv.length - 1;
   const user = optionOf(input, 'user');
@@ -60,7 +59,7 @@ export const exec: Procedure = async (session, input, context) => {
     data: { exitCode: result.exitCode, stdout: text(result.stdout), stderr: text(result.stderr) },
     exitCode: result.exitCode,
   };
-};
+});
 
 export function exitFailure({ exitCode }: { exitCode: number }): string | undefined {
   return exitCode === 0 ? undefined : `exit code ${exitCode}`;
@@ -96,10 +95,10 @@ export const shellArgv = ['/bin/sh', '-c', 'if command -v bash >/dev/null 2>&1; 
 /** Exit codes of a runtime if the program does not exist or may not be run. */
 const cannotRun: ReadonlySet<number> = new Set([126, 127]);
 
-export const shell: Procedure = async (session, input, context) => {
+export const shell = onEngine(async (scope, input, session, context) => {
   const component = componentOf(input);
   const engine = context.engineOf(input.engineName);
-  const { id, name } = await oneTarget(new EngineScope(session, context, input.engineName), input, { running: true });
+  const { id, name } = await oneTarget(scope, input, { running: true });
   const end = await session.act({
     id: 'shell',
     right: 'operate',
@@ -120,4 +119,4 @@ export const shell: Procedure = async (session, input, context) => {
     throw new Fault('failed.noShell', message, remedy);
   }
   return { message: `The shell in ${name} ended with exit code ${end.exitCode}.`, data: { exitCode: end.exitCode } };
-};
+});

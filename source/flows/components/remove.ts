@@ -3,8 +3,7 @@ import { Fault } from '../../faults/fault.ts';
 import type { ComponentView } from '../../fleet/model.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { namesText } from '../../text/words.ts';
-import { EngineScope } from '../engine-scope.ts';
-import type { Procedure } from '../flow.ts';
+import { type EngineScope, onEngine } from '../engine-scope.ts';
 import { deployedEntry, removeDeployed } from './remove-deployed.ts';
 import { watchContainer } from './service.ts';
 import { componentOf, sentenceAbout, serviceTargets } from './service-targets.ts';
@@ -12,9 +11,8 @@ import { isStopped, stop } from './stop.ts';
 
 const seenLimitMs = 30_000;
 
-export const remove: Procedure = async (session, input, context) => {
+export const remove = onEngine(async (scope, input, session, context) => {
   const component = componentOf(input);
-  const scope = new EngineScope(session, context, input.engineName);
   const deployed = await deployedEntry(scope, input);
   if (deployed) return removeDeployed(scope, input, deployed);
   const { engine } = scope;
@@ -69,7 +67,7 @@ export const remove: Procedure = async (session, input, context) => {
   context.fleet.refresh(component.key);
   if (session.dryRun) return { message: 'Dry run: nothing was removed.' };
   return { message: removed.length > 0 ? sentenceAbout(component.id, removed, 'Removed') : `${component.id} has no containers.` };
-};
+});
 
 async function inspectAll({ engine, signal }: EngineScope, targets: readonly { id: string }[]): Promise<ContainerDetail[]> {
   const details: ContainerDetail[] = [];

@@ -3,11 +3,11 @@ import type { ComponentView, SetupTaskView } from '../../fleet/model.ts';
 import { setupTasksLeft } from '../../fleet/setup-tasks.ts';
 import type { Session } from '../../session/session.ts';
 import { confirmSetupTask, notDeployed } from '../../stack/apply/confirm-setup-task.ts';
-import { EngineScope } from '../engine-scope.ts';
-import type { FlowContext, FlowInput, Procedure } from '../flow.ts';
+import { type EngineScope, onEngine } from '../engine-scope.ts';
+import type { FlowContext, FlowInput } from '../flow.ts';
 import { componentOf } from './service-targets.ts';
 
-export const tasks: Procedure = async (session, input, context) => {
+export const tasks = onEngine(async (scope, input, session, context) => {
   const component = await settledComponent(session, input, context);
   const [wanted, more] = input.words;
   if (more !== undefined)
@@ -19,7 +19,7 @@ export const tasks: Procedure = async (session, input, context) => {
   if (!meant) throw new Fault('usage.setupTask', `${component.id} has no setup task "${id}".`, idsText(component.id, left));
   if (meant.done) return { message: `${component.id}: "${meant.title}" is already done.`, data: { task: id, left: idsOf(left) } };
   if (meant.by === 'observed') throw observedTask(meant);
-  await confirmTask(new EngineScope(session, context, input.engineName), component, meant);
+  await confirmTask(scope, component, meant);
   if (session.dryRun) return { message: 'Dry run: nothing was recorded.' };
   const rest = setupTasksLeft(component).filter((other) => other.id !== id);
   const next =
@@ -41,7 +41,7 @@ export const tasks: Procedure = async (session, input, context) => {
       choices: left.map(({ id: value, title, detail }) => ({ value, label: title, ...(detail !== '' && { detail }) })),
     });
   }
-};
+});
 
 /** Returns the component with its records and probe results, which are available only a moment after the containers are known. */
 export async function settledComponent({ signal }: Session, input: FlowInput, { fleet }: FlowContext): Promise<ComponentView> {

@@ -5,17 +5,15 @@ import { cleanLine } from '../../text/clean.ts';
 import { cut } from '../../text/width.ts';
 import { namesText } from '../../text/words.ts';
 import { refuseDuringRestore } from '../backup/restore-data.ts';
-import { EngineScope } from '../engine-scope.ts';
-import type { Procedure } from '../flow.ts';
+import { type EngineScope, onEngine } from '../engine-scope.ts';
 import { endedAtOnce, graceOf, restartContainer, restartJoined, settleMs, watchContainer } from './service.ts';
 import { componentOf, type ServiceTarget, sentenceAbout, serviceTargets, subjectOf } from './service-targets.ts';
 
 const startLimitMs = 60_000;
 const dependencyLimitMs = 120_000;
 
-export const start: Procedure = async (session, input, context) => {
+export const start = onEngine(async (scope, input, session, context) => {
   const component = componentOf(input);
-  const scope = new EngineScope(session, context, input.engineName);
   const { engine, signal } = scope;
   await refuseDuringRestore(scope, component);
   const targets = await serviceTargets(scope, input);
@@ -58,7 +56,7 @@ export const start: Procedure = async (session, input, context) => {
   const health = await awaitHealthChecks(scope, started);
   if (started.length === 0) return { message: `${subjectOf(input)} is already running.` };
   return { message: `${startSentence(component.id, started, already, finished)}${health}${joined}` };
-};
+});
 
 /** Checks again a moment later, and returns the containers that ended. One with another exit code than 0 has failed. */
 export async function settle({ engine, signal }: EngineScope, started: readonly ServiceTarget[]): Promise<ServiceTarget[]> {
@@ -107,9 +105,8 @@ function startSentence(
   return all.startsWith(`${component} `) && started.length + already.length === 1 ? `${all}.` : `${component}: ${all}.`;
 }
 
-export const restart: Procedure = async (session, input, context) => {
+export const restart = onEngine(async (scope, input, session, context) => {
   const component = componentOf(input);
-  const scope = new EngineScope(session, context, input.engineName);
   await refuseDuringRestore(scope, component);
   const graceSeconds = graceOf(input);
   const targets = await serviceTargets(scope, input);
@@ -126,7 +123,7 @@ export const restart: Procedure = async (session, input, context) => {
   const health = await awaitHealthChecks(scope, targets);
   const names = targets.map(({ name }) => name);
   return { message: `${sentenceAbout(component.id, names, 'Restarted')}${health}${joined}` };
-};
+});
 
 const everyMs = 1_000;
 /** Engines may start a check a little late. */

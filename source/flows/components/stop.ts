@@ -1,7 +1,6 @@
 import type { ContainerDetail } from '../../engine/engine.ts';
 import { namesText } from '../../text/words.ts';
-import { EngineScope } from '../engine-scope.ts';
-import type { Procedure } from '../flow.ts';
+import { onEngine } from '../engine-scope.ts';
 import { cutOffSentence, graceOf, stopLimitMs, watchContainer } from './service.ts';
 import { componentOf, sentenceAbout, serviceTargets, subjectOf } from './service-targets.ts';
 
@@ -11,9 +10,8 @@ export function isStopped(detail: ContainerDetail | undefined): boolean {
   return detail === undefined || detail.state === 'exited' || detail.state === 'created' || detail.state === 'dead';
 }
 
-export const stop: Procedure = async (session, input, context) => {
+export const stop = onEngine(async (scope, input, session, context) => {
   const component = componentOf(input);
-  const scope = new EngineScope(session, context, input.engineName);
   const { engine, signal } = scope;
   const graceSeconds = graceOf(input);
   const targets = (await serviceTargets(scope, input)).reverse();
@@ -46,4 +44,4 @@ export const stop: Procedure = async (session, input, context) => {
   const ids = targets.map(({ id }) => id);
   const sentence = sentenceAbout(component.id, stopped, 'Stopped');
   return { message: `${sentence}${note}${await cutOffSentence(scope, ids)}` };
-};
+});

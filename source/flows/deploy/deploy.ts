@@ -13,8 +13,8 @@ import { instanceAdvice, isForeignProject, isInstance } from '../../stack/prefli
 import { cleanLine } from '../../text/clean.ts';
 import { exitFailure } from '../components/exec.ts';
 import { hasContainer } from '../components/service-targets.ts';
-import { EngineScope } from '../engine-scope.ts';
-import type { FlowOutcome, Procedure, Todo } from '../flow.ts';
+import { onEngine } from '../engine-scope.ts';
+import type { FlowOutcome, Todo } from '../flow.ts';
 import { optionsOf } from '../flow-options.ts';
 import { cancelled } from '../prompt-cancelled.ts';
 import { applyPlans } from './apply-plans.ts';
@@ -22,8 +22,7 @@ import { withJoined } from './joined-services.ts';
 import { planComponent, planData, type ReadyPlan, reviewTogether } from './plan-component.ts';
 import { formContextOf, gatherStackFacts, type StackFacts } from './stack-facts.ts';
 
-export const deploy: Procedure = async (session, input, flowContext) => {
-  const scope = new EngineScope(session, flowContext, input.engineName);
+export const deploy = onEngine(async (scope, input) => {
   const { entry } = input;
   if (!entry) throw new Fault('usage.component', 'A component is required.', 'List components: quarterdeck catalog list');
   const facts = await gatherStackFacts(scope, entry);
@@ -31,7 +30,7 @@ export const deploy: Procedure = async (session, input, flowContext) => {
     fresh: input.options['fresh'] === true,
     second: input.options['second-instance'] === true,
   });
-};
+});
 
 interface DeployOptions {
   fresh?: boolean;

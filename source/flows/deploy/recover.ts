@@ -16,16 +16,15 @@ import { forgetRotation, readInterrupted, recoverHalted, rotationRecord } from '
 import { chooseRecovery, type Recovery, recoverRestore } from '../backup/restore-data.ts';
 import { componentOf } from '../components/service-targets.ts';
 import { namesWithoutVerdict, waitUntilHealthy } from '../components/wait-until-healthy.ts';
-import { EngineScope } from '../engine-scope.ts';
-import type { FlowInput, FlowOutcome, Procedure } from '../flow.ts';
+import { type EngineScope, onEngine } from '../engine-scope.ts';
+import type { FlowInput, FlowOutcome } from '../flow.ts';
 import { cancelled } from '../prompt-cancelled.ts';
 import { secretValues } from '../secrets/secret-values.ts';
 import { labelsOfNetwork, noteVerified, onlyComponent, showApplying, undoableChange } from './apply-plans.ts';
 import { describeChoices, listRotated, type RotatedSecret, restoreNewest, verifyRotated, writeVersion } from './rotated-secrets.ts';
 import { neededComposeTool } from './stack-facts.ts';
 
-export const recover: Procedure = async (session, input, context) => {
-  const scope = new EngineScope(session, context, input.engineName);
+export const recover = onEngine(async (scope, input, session) => {
   const { host } = scope;
   const stackFolder = await scope.stackFolder();
   const runs = await readUnfinishedRuns(host, stackFolder, session.signal);
@@ -57,7 +56,7 @@ export const recover: Procedure = async (session, input, context) => {
   const outcome = summary(session, done, new Set(halted.map(({ run }) => run)));
   if (damaged !== undefined && !session.dryRun) throw damagedFault(damaged, input.engineName, outcome.message);
   return outcome;
-};
+});
 
 function damagedFault(path: string, engineName: string, done = ''): Fault {
   const message = [done, damagedSentence(`${cleanLine(path)} on ${engineName}`)].filter(Boolean).join(' ');
@@ -155,8 +154,7 @@ export async function goOn(scope: EngineScope, run: RunOnHost, how: 'finish' | '
   await noteVerified(scope, transaction, unchecked);
 }
 
-export const rollback: Procedure = async (session, input, context) => {
-  const scope = new EngineScope(session, context, input.engineName);
+export const rollback = onEngine(async (scope, input, session) => {
   const { host } = scope;
   const component = componentOf(input);
   const { signal } = session;
@@ -218,4 +216,4 @@ export const rollback: Procedure = async (session, input, context) => {
     message: `Rolled back the change of ${at}: ${changed.join(', ')}.`,
     data: { component: component.id, host: input.engineName, run: transaction.run },
   };
-};
+});

@@ -15,8 +15,8 @@ import {
 import { cleanLine } from '../../text/clean.ts';
 import { operatorOf } from '../backup/backup.ts';
 import { componentOf } from '../components/service-targets.ts';
-import { EngineScope } from '../engine-scope.ts';
-import type { FlowInput, FlowOutcome, Procedure } from '../flow.ts';
+import { type EngineScope, onEngine } from '../engine-scope.ts';
+import type { FlowInput, FlowOutcome } from '../flow.ts';
 import { cancelled, unlessCancelled } from '../prompt-cancelled.ts';
 import { applyPlans } from './apply-plans.ts';
 import { rejoining, withJoined } from './joined-services.ts';
@@ -24,8 +24,7 @@ import { planComponent, planData, type ReadyPlan, reviewTogether } from './plan-
 import { type Gateway, gatewayLeft, gatewayOf, type LeftGateway, type Proof, proofOf, routedService } from './route-gateway.ts';
 import { type Deployed, deployed } from './stack-facts.ts';
 
-export const route: Procedure = async (session, input, context) => {
-  const scope = new EngineScope(session, context, input.engineName);
+export const route = onEngine(async (scope, input, session) => {
   const component = componentOf(input);
   const one = await deployed(scope, component.id);
   const service = routedService(one, input);
@@ -38,7 +37,7 @@ export const route: Procedure = async (session, input, context) => {
   const gateway = await gatewayOf(scope, input, now?.container);
   if (!now) return change({ one, service, gateway, direct });
   return again({ one, service, gateway }, now.container);
-};
+});
 
 async function wantsOut(session: Session, { options }: FlowInput, id: string, container: string): Promise<boolean> {
   if (!session.attended || options['through'] !== undefined) return false;

@@ -14,8 +14,8 @@ import { readInterrupted, recoverHalted, settleRotations } from '../backup/recov
 import { startOrder } from '../components/service-targets.ts';
 import { start } from '../components/start.ts';
 import { showEvidence, waitUntilHealthy } from '../components/wait-until-healthy.ts';
-import { EngineScope } from '../engine-scope.ts';
-import type { FlowOutcome, Procedure } from '../flow.ts';
+import { type EngineScope, onEngine } from '../engine-scope.ts';
+import type { FlowOutcome } from '../flow.ts';
 import { secretValues } from '../secrets/secret-values.ts';
 import { applyPlans } from './apply-plans.ts';
 import { type Joined, joinedTo, rejoining } from './joined-services.ts';
@@ -26,8 +26,7 @@ interface Failure {
   why: string;
 }
 
-export const up: Procedure = async (session, input, context) => {
-  const scope = new EngineScope(session, context, input.engineName);
+export const up = onEngine(async (scope, input, session, context) => {
   const resumed = await startInterrupted(scope);
   const { components } = await context.fleet.settle(session.signal, 'complete');
   const here = components.filter(({ host, deployed }) => host === input.engineName && deployed);
@@ -77,7 +76,7 @@ export const up: Procedure = async (session, input, context) => {
   );
   context.fleet.refresh();
   return outcomeOf(session, { back, down, unsettled }, sealedIn(context.fleet.snapshot().components, input.engineName));
-};
+});
 
 /** Starts containers that an interrupted backup or a similar flow had stopped. Returns the components. */
 async function startInterrupted(scope: EngineScope): Promise<string[]> {

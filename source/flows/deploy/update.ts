@@ -8,8 +8,8 @@ import { listDeployments } from '../../stack/read-deployment.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { backUpFirst, isBackupRequested, noteBackup, offerSnapshots, withoutBackup, worthSaving } from '../backup/backup-first.ts';
 import { backupLocation } from '../backup/backup-target.ts';
-import { EngineScope } from '../engine-scope.ts';
-import type { FlowInput, FlowOutcome, Procedure } from '../flow.ts';
+import { type EngineScope, onEngine } from '../engine-scope.ts';
+import type { FlowInput, FlowOutcome } from '../flow.ts';
 import { cancelled } from '../prompt-cancelled.ts';
 import { applyPlans } from './apply-plans.ts';
 import { rejoinedSentence, withJoined } from './joined-services.ts';
@@ -22,8 +22,7 @@ const askedAtOnce = 4;
 const plannedAtOnce = 4;
 const askLimitMs = 15_000;
 
-export const update: Procedure = async (session, input, context) => {
-  const scope = new EngineScope(session, context, input.engineName);
+export const update = onEngine(async (scope, input, session, context) => {
   const ids = input.component ? [input.component.id] : await listDeployedIds(scope);
   if (ids.length === 0) return { message: 'Nothing to update. Quarterdeck has not deployed any components.', data: { updated: [] } };
   const planned = await planUpdates(scope, input, ids);
@@ -58,7 +57,7 @@ export const update: Procedure = async (session, input, context) => {
   const updated = newer.map(({ facts }) => facts.entry.id).filter((id) => !unchanged.includes(id));
   const sentences = [updated.length > 0 && `Updated ${updated.join(', ')}.`, rejoinedSentence(ready).trim(), upToDate()];
   return withUnchecked(unchecked, sentences.filter(Boolean).join(' '), { run, updated, current, backups });
-};
+});
 
 async function listDeployedIds(scope: EngineScope): Promise<string[]> {
   const { context, host, signal } = scope;

@@ -4,8 +4,8 @@ import { askChoice } from '../../flows/ask-choice.ts';
 import { applyPlans, seeLastThrough } from '../../flows/deploy/apply-plans.ts';
 import { planComponent, planData } from '../../flows/deploy/plan-component.ts';
 import { deployed } from '../../flows/deploy/stack-facts.ts';
-import { EngineScope } from '../../flows/engine-scope.ts';
-import type { FlowInput, Procedure } from '../../flows/flow.ts';
+import { onEngine } from '../../flows/engine-scope.ts';
+import type { FlowInput } from '../../flows/flow.ts';
 import { optionOf, optionsOf, wordsUpTo } from '../../flows/flow-options.ts';
 import { cancelled, unlessCancelled } from '../../flows/prompt-cancelled.ts';
 import type { Session } from '../../session/session.ts';
@@ -19,10 +19,10 @@ import { portalOf, type RunningPortal } from './sso-target.ts';
 const file = 'files/configuration.yml';
 const unchanged = 'Nothing was changed.';
 
-export const ssoRuleAdd: Procedure = async (session, input, context) => {
+export const ssoRuleAdd = onEngine(async (scope, input, session, context) => {
   const running = await portalOf(session, input, context);
   const { id, portal } = running;
-  const one = await deployed(new EngineScope(session, context, input.engineName), id);
+  const one = await deployed(scope, id);
   const before = one.facts.deployment?.files[file];
   if (before === undefined) {
     const message = `${id} has no ${file} in its folder.`;
@@ -60,7 +60,7 @@ export const ssoRuleAdd: Procedure = async (session, input, context) => {
     message: `Added rule ${position}: ${cleanLine(rule.domain)} has the policy ${rule.policy}. State of ${id}: ${component?.state.label ?? 'unknown'}. Test the rule: quarterdeck sso test ${id}`,
     data: { run, position, rule },
   };
-};
+});
 
 async function askRule(session: Session, input: FlowInput, { config }: RunningPortal): Promise<{ rule: NewRule; position: number }> {
   const [word] = wordsUpTo(1, input, { takes: 'Specify one host name at a time', remedy: 'Add one rule for each host name.' });

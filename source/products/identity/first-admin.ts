@@ -3,12 +3,11 @@ import type { ComponentView } from '../../fleet/model.ts';
 import { setupTasksLeft } from '../../fleet/setup-tasks.ts';
 import { askChoice } from '../../flows/ask-choice.ts';
 import { confirmTask, settledComponent } from '../../flows/components/setup-task.ts';
-import { EngineScope } from '../../flows/engine-scope.ts';
-import type { Procedure } from '../../flows/flow.ts';
+import { onEngine } from '../../flows/engine-scope.ts';
 import { unlessCancelled } from '../../flows/prompt-cancelled.ts';
 import { cleanLine } from '../../text/clean.ts';
 
-export const firstAdmin: Procedure = async (session, input, context) => {
+export const firstAdmin = onEngine(async (scope, input, session, context) => {
   const component = await settledComponent(session, input, context);
   const { id } = component;
   const withPage = component.setupTasks.filter(({ page }) => page !== undefined);
@@ -32,10 +31,10 @@ export const firstAdmin: Procedure = async (session, input, context) => {
   const choices = { yes: 'Done', later: ['Later', 'the task stays on the list'] } as const;
   const chosen = await unlessCancelled(session, stays, () => askChoice(session, { id: 'done', label: title, choices }));
   if (chosen === 'later') return { message: stays.message, data };
-  await confirmTask(new EngineScope(session, context, input.engineName), component, task);
+  await confirmTask(scope, component, task);
   if (session.dryRun) return { message: 'Dry run: nothing was recorded.' };
   return { message: `${id}: the setup task "${task.title}" is done.`, data: { address, done: true } };
-};
+});
 
 /** @param title empty if a prompt already shows it */
 function guideOf({ id, url, speaks }: ComponentView, address: string, title: string, detail: string): string[] {

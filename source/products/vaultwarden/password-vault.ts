@@ -10,8 +10,8 @@ import { applyPlans, seeLastThrough } from '../../flows/deploy/apply-plans.ts';
 import { planComponent, planData } from '../../flows/deploy/plan-component.ts';
 import { deployed } from '../../flows/deploy/stack-facts.ts';
 import { dryRunOf } from '../../flows/dry-run.ts';
-import { EngineScope } from '../../flows/engine-scope.ts';
-import type { FlowContext, Procedure } from '../../flows/flow.ts';
+import { onEngine } from '../../flows/engine-scope.ts';
+import type { FlowContext } from '../../flows/flow.ts';
 import { cancelled, unlessCancelled } from '../../flows/prompt-cancelled.ts';
 import { fieldOf, secretName } from '../../flows/secrets/secret-names.ts';
 import { Rotation } from '../../flows/secrets/secrets-rotate.ts';
@@ -25,9 +25,9 @@ const seenLimitMs = 30_000;
 /** Servers limit the rate of registrations: 50 in a row. */
 const againMs = 1_000;
 
-export const closeSignups: Procedure = async (session, input, context) => {
+export const closeSignups = onEngine(async (scope, input, session, context) => {
   const { id } = componentOf(input);
-  const one = await deployed(new EngineScope(session, context, input.engineName), id);
+  const one = await deployed(scope, id);
   // A container that was just recreated does not respond yet.
   await seeLastThrough(one.facts);
   const read = () => readSignups(session, context, input.engineName, id);
@@ -54,7 +54,7 @@ export const closeSignups: Procedure = async (session, input, context) => {
     message: `Disabled sign-ups for ${id}, which now rejects new accounts. Invite users from its admin page.${noteOf(now)}`,
     data: { closed: true, run },
   };
-};
+});
 
 const stillOpen = (id: string) => ({
   message: `Nothing was changed: sign-ups for ${id} are still enabled.`,
@@ -121,9 +121,8 @@ const tokenBytes = 48;
 /** The preset of `vaultwarden hash`. */
 const cost = { memoryKiB: 65_540, passes: 3, parallelism: 4, keyBytes: 32, saltBytes: 32 };
 
-export const adminToken: Procedure = async (session, input, context) => {
+export const adminToken = onEngine(async (scope, input, session, context) => {
   const { id } = componentOf(input);
-  const scope = new EngineScope(session, context, input.engineName);
   const { facts } = await deployed(scope, id);
   const field = fieldOf(facts.entry, tokenVariable);
   if (!field || !context.applySecrets)
@@ -154,7 +153,7 @@ export const adminToken: Procedure = async (session, input, context) => {
   await rotation.putInForce(versions);
   const proof = await rotation.prove(token, versions, { old });
   return { message: `Replaced the admin token of ${id}; only its hash is stored. ${proof}`, data: { proof } };
-};
+});
 
 /** Returns the previous token. If only its hash is stored, prompts for it, to check that it no longer works. */
 async function oldToken(session: Session, before: string | undefined): Promise<string | undefined> {

@@ -7,7 +7,7 @@ import { extract } from 'tar-stream';
 import { Fault, messageOf } from '../../faults/fault.ts';
 import type { Grant } from '../../grants/grant.ts';
 import type { Host } from '../../hosts/host.ts';
-import type { AgeFor } from '../../secrets/age-file.ts';
+import { type AgeFor, encrypterFor } from '../../secrets/age-file.ts';
 import type { SecretStorage } from '../../secrets/secrets.ts';
 import { parseJson } from '../../text/json-value.ts';
 import { bytesText } from '../../text/quantities.ts';
@@ -153,17 +153,8 @@ export async function sealSecrets(
     const value = await vault.read(`${engineName}/${component}/${name}`, signal);
     if (value !== undefined) secrets[name] = value;
   }
-  const { Encrypter } = await import('age-encryption');
-  const encrypter = new Encrypter();
-  if ('passphrase' in sealWith) encrypter.setPassphrase(sealWith.passphrase);
-  else {
-    try {
-      for (const recipient of sealWith.recipients) encrypter.addRecipient(recipient);
-    } catch (cause) {
-      const message = 'One of the recipients is not an age public key.';
-      throw new Fault('usage.recipient', message, 'Use a key that starts with age1; age-keygen creates one.', { cause });
-    }
-  }
+  const remedy = 'Use a key that starts with age1; age-keygen creates one.';
+  const encrypter = await encrypterFor(sealWith, 'One of the recipients is not an age public key.', remedy);
   return encrypter.encrypt(JSON.stringify({ schema: 1, component, secrets }));
 }
 
