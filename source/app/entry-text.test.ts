@@ -84,7 +84,7 @@ calls:
     auth: a header
     limit: 4s
     keep: 1m
-    inputs: {degrees: {type: integer, description: how hot, required: false, secret: false, file: false, field: KEY}}
+    inputs: {degrees: {type: integer, description: how hot, required: false, secret: false, file: false, languageModel: false, field: KEY}}
     gives: {TOKEN: json.token}
     error: json.message
     http:
@@ -196,7 +196,7 @@ const left: Record<string, RegExp> = {
   'conditions, and how they are found out':
     /(?:\.|\])(?:when|done|bySite|version|defaults|at\[\]|problem)$|^checks\[\]\.calls|^probe\.states\[\]\.(?:severity|detail|id)$/,
   'how exactly a call is made':
-    /^calls\.\w+\.(?:limit|keep|reads|endpoint|error|gives\.\w+|exec\.(?:stdin|user)|inputs\.\w+\.(?:file|field)|http\.(?:port|always|headers|publicUrl|basic|json|form|multipart|text|expect)\b.*)/,
+    /^calls\.\w+\.(?:limit|keep|reads|endpoint|error|gives\.\w+|exec\.(?:stdin|user)|inputs\.\w+\.(?:file|field|languageModel)|http\.(?:port|always|headers|publicUrl|basic|json|form|multipart|text|expect)\b.*)/,
   'names by which procedures find each other': /^operations\[\]\.call$|^checks\[\]\.run$|^beforeStart\[\]\.flow\.(?:id|options\.\w+)$/,
   'a sentence for each where it is not deployed from here': /^deploy$/,
   'what a script of several lines says; one of a line is shown': /^fields\[\]\.(?:rotate|verify)\.argv\[\]$/,

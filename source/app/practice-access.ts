@@ -8,6 +8,7 @@ import { Fault, isAbort } from '../faults/fault.ts';
 import { isAlive } from '../hosts/job-control.ts';
 import { queryEngine } from '../hosts/practice-host.ts';
 import type { PracticeFacts, PracticeOptions } from '../practice/practice.ts';
+import { parseJson } from '../text/json-value.ts';
 import { openCatalogWith } from './open-catalog.ts';
 
 /** A practice stack that can be used: served by another process, or opened in this one. */
@@ -101,7 +102,7 @@ export async function openOwn(
     openCatalogWith(undefined, paths),
     readInstalled('dist/practice.json'),
   ]);
-  const components = JSON.parse(text) as PracticeOptions['components'];
+  const components = parseJson(text) as PracticeOptions['components'];
   const home = join(paths.run, `practice-${process.pid}`);
   await removeOwnFolder(home);
   await createOwnFolder(home);

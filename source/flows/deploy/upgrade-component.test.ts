@@ -55,7 +55,7 @@ describe('the upgrade of a component (R84)', () => {
       }),
     ).rejects.toMatchObject({
       code: 'interrupted.cancelled',
-      message: expect.stringMatching(/secrets-manager-path was not changed; remaining: Afterwards, unseal OpenBao/),
+      message: expect.stringMatching(/secrets-manager-path was not changed; remaining: Unseal OpenBao/),
       remedy: expect.stringMatching(/quarterdeck upgrade secrets-manager-path$/),
     });
     const order = fixture.operator.asked.map(({ id: step }) => step);

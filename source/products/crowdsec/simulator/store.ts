@@ -4,13 +4,28 @@ import { spanOf } from '../../../text/address-span.ts';
 /** Which release is simulated; they differ in many answers. */
 export type Dialect = '1.4.6' | '1.7.8';
 
-export type Decision = Record<'origin' | 'scenario' | 'scope' | 'value' | 'type', string> & Record<'id' | 'untilMs', number>;
+export interface Decision {
+  id: number;
+  origin: string;
+  scenario: string;
+  scope: string;
+  value: string;
+  type: string;
+  untilMs: number;
+}
 
 export type AlertSource = Record<'scope' | 'value', string> & Partial<Record<'as_name' | 'as_number' | 'cn' | 'ip' | 'range', string>>;
 
-type AlertTexts = Record<'uuid' | 'machine' | 'kind' | 'message' | 'scenario', string>;
-
-export interface Alert extends AlertTexts, Record<'id' | 'createdMs' | 'startMs' | 'eventsCount', number> {
+export interface Alert {
+  id: number;
+  uuid: string;
+  machine: string;
+  kind: string;
+  createdMs: number;
+  startMs: number;
+  eventsCount: number;
+  message: string;
+  scenario: string;
   source: AlertSource;
   /** What the events have in common: the log, its service, the address. */
   meta: Readonly<Record<string, string>>;
@@ -20,7 +35,12 @@ export interface Alert extends AlertTexts, Record<'id' | 'createdMs' | 'startMs'
 export type Bouncer = ReturnType<typeof newBouncer>;
 export type Machine = ReturnType<typeof newMachine>;
 
-export interface Allowlist extends Record<'id' | 'name' | 'description', string>, Record<'createdMs' | 'updatedMs', number> {
+export interface Allowlist {
+  id: string;
+  name: string;
+  description: string;
+  createdMs: number;
+  updatedMs: number;
   consoleManaged: boolean;
   items: { value: string; description: string; createdMs: number; untilMs?: number }[];
 }
