@@ -77,9 +77,7 @@ export class HostQuestions {
   }
 }
 
-function codeOf({ kind }: SshQuestion): FaultCode {
-  return kind === 'hostKey' ? 'refused.hostKey' : 'refused.login';
-}
+const codeOf = ({ kind }: SshQuestion): FaultCode => (kind === 'hostKey' ? 'refused.hostKey' : 'refused.login');
 
 const about: Record<SshQuestion['kind'], string> = {
   hostKey: 'confirmation of the host key',

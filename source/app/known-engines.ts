@@ -19,9 +19,7 @@ function engineWord(url: string): string {
   return /\/run\/user\/|\/tmp\/.*run-/.test(url) ? `${kind}-rootless` : kind;
 }
 
-export function knownEnginesFile(paths: OwnPaths, name: string): string {
-  return join(paths.state, 'engines', `${name}.json`);
-}
+export const knownEnginesFile = (paths: OwnPaths, name: string): string => join(paths.state, 'engines', `${name}.json`);
 
 export async function readKnownEngines(file: string): Promise<readonly string[]> {
   return listOf(await readOwnJson(file)).filter((url) => typeof url === 'string');

@@ -64,13 +64,9 @@ function roomFor(home: string): string {
 }
 
 /** Accepts only folders that `roomFor` created outside of a home. Other paths in the notes are not ours to remove. */
-function isSpare(folder: string): boolean {
-  return new RegExp(`^${sparePrefix}[0-9a-f]{12}$`).test(basename(folder));
-}
+const isSpare = (folder: string): boolean => new RegExp(`^${sparePrefix}[0-9a-f]{12}$`).test(basename(folder));
 
-function folderOf({ engine }: PracticeFacts): string {
-  return dirname(engine.replace(/^unix:\/\//, ''));
-}
+const folderOf = ({ engine }: PracticeFacts): string => dirname(engine.replace(/^unix:\/\//, ''));
 
 /** Returns undefined if the notes belong to another user or are damaged, and cannot be used. */
 async function readFacts(home: string): Promise<PracticeFacts | undefined> {

@@ -28,6 +28,4 @@ export function createRemoteHosts(options: RemoteEnginesOptions) {
 export type RemoteHosts = ReturnType<typeof createRemoteHosts>;
 
 /** Returns the settings that identify a connection: when they change, it is another one. */
-function keyOf(name: string, { ssh, sudo = false }: HostSettings): string {
-  return JSON.stringify([name, ssh, sudo]);
-}
+const keyOf = (name: string, { ssh, sudo = false }: HostSettings): string => JSON.stringify([name, ssh, sudo]);

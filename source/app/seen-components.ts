@@ -6,9 +6,7 @@ import { listOf, mapOf } from '../text/json-value.ts';
 
 type Seen = Readonly<Record<string, readonly string[]>>;
 
-function seenFile(paths: OwnPaths): string {
-  return join(paths.state, 'components.json');
-}
+const seenFile = (paths: OwnPaths): string => join(paths.state, 'components.json');
 
 export async function seenComponents(paths: OwnPaths): Promise<Seen> {
   const seen = Object.entries(mapOf(await readOwnJson(seenFile(paths))));

@@ -34,9 +34,7 @@ export function findAddress(target: CallTarget, portName: string): PortAddress |
 }
 
 /** In a cluster, a component has a port here only while it is forwarded, under the number in the catalog (R74). */
-export function isForwarded({ deploy }: CallTarget['entry']): boolean {
-  return deploy === 'cluster';
-}
+export const isForwarded = ({ deploy }: CallTarget['entry']): boolean => deploy === 'cluster';
 
 /** Uses the gateway's ports: the ports of a container in another one's network are published there (R15). */
 function throughGateway(target: CallTarget, container: ContainerDetail, port: CatalogPort): PortAddress | undefined {

@@ -109,6 +109,4 @@ export class Inputs {
   }
 }
 
-function usage(message: string, remedy: string): Fault {
-  return new Fault('usage.input', message, remedy);
-}
+const usage = (message: string, remedy: string): Fault => new Fault('usage.input', message, remedy);

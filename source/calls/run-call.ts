@@ -138,9 +138,7 @@ function buildMultipart(parts: Readonly<Record<string, string>>, inputs: Inputs)
   return { body: Buffer.concat([...sections, Buffer.from(`--${boundary}--\r\n`)]), type: `multipart/form-data; boundary=${boundary}` };
 }
 
-function unsendable(message: string): Fault {
-  return new Fault('usage.input', message, 'Use another value.');
-}
+const unsendable = (message: string): Fault => new Fault('usage.input', message, 'Use another value.');
 
 /** Returns the reverse proxy's headers about the original request. Empty if the component does not know its public address. */
 function asBehind(request: HttpRequest, { entry, containers }: CallTarget, variable: string | undefined): HttpRequest {

@@ -172,6 +172,4 @@ function namesIn(value: unknown): string[] {
   return objectOf(value) ? Object.keys(value as object) : listOf(value).map(String);
 }
 
-function textOf(value: unknown): string | undefined {
-  return typeof value === 'string' ? interpolate(value) : undefined;
-}
+const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? interpolate(value) : undefined);

@@ -68,19 +68,13 @@ export const portAnnotation = (component: Component, port: ComposePort): [string
   );
 };
 
-export function servicesOf(draft: Draft): ComposeService[] {
-  return [...(draft.compose?.services.values() ?? [])];
-}
+export const servicesOf = (draft: Draft): ComposeService[] => [...(draft.compose?.services.values() ?? [])];
 
-export function portsOf(draft: Draft): ComposePort[] {
-  return servicesOf(draft).flatMap(({ ports }) => ports);
-}
+export const portsOf = (draft: Draft): ComposePort[] => servicesOf(draft).flatMap(({ ports }) => ports);
 
 /** Undefined for fields with another destination that name no variable of compose.yaml. */
 export function variableOf(field: Component['fields'][number]): string | undefined {
   return field.env ?? (/^[A-Z][A-Z0-9_]*$/.test(field.name) ? field.name : undefined);
 }
 
-export function repositoryOf(service: ComposeService): string | undefined {
-  return parseImage(service.image)?.repository;
-}
+export const repositoryOf = (service: ComposeService): string | undefined => parseImage(service.image)?.repository;

@@ -60,9 +60,7 @@ function* fieldValues({ component }: Draft): Generator<RuleFinding> {
   }
 }
 
-export function isPattern(pattern: string): boolean {
-  return unlessThrown(() => new RegExp(pattern), undefined) !== undefined;
-}
+export const isPattern = (pattern: string): boolean => unlessThrown(() => new RegExp(pattern), undefined) !== undefined;
 
 function* stringBooleans(draft: Draft): Generator<RuleFinding> {
   const names = new Set(draft.component.fields.filter(({ type }) => type === 'string-boolean').flatMap((field) => variableOf(field) ?? []));

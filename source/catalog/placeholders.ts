@@ -2,9 +2,7 @@ import type { ComponentCall } from './schema.ts';
 
 const pattern = /<([A-Za-z][\w-]*)>/g;
 
-export function placeholdersIn(text: string): string[] {
-  return [...text.matchAll(pattern)].map((match) => match[1] ?? '');
-}
+export const placeholdersIn = (text: string): string[] => [...text.matchAll(pattern)].map((match) => match[1] ?? '');
 
 /** Returns the path of a request with its query. `fill` completes each of its texts. */
 export function requestPath({ path, query }: NonNullable<ComponentCall['http']>, fill = (text: string) => text): string {

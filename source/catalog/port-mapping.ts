@@ -28,9 +28,7 @@ export function readPort(entry: unknown): ReadPorts {
   return combine(text(address), text(published), text(target), text(protocol) || 'tcp');
 }
 
-function text(value: unknown): string {
-  return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
-}
+const text = (value: unknown): string => (typeof value === 'string' || typeof value === 'number' ? String(value) : '');
 
 function readShort(entry: string): ReadPorts {
   const slash = entry.lastIndexOf('/');
@@ -59,9 +57,7 @@ function combine(addressText: string, hostText: string, containerText: string, p
 }
 
 /** `web` becomes `WEB_PORT`, `sync-quic` becomes `SYNC_QUIC_PORT`. */
-export function portVariable(name: string): string {
-  return `${name.toUpperCase().replaceAll('-', '_')}_PORT`;
-}
+export const portVariable = (name: string): string => `${name.toUpperCase().replaceAll('-', '_')}_PORT`;
 
 /** The reverse of `portVariable`. */
 function nameOf(hostText: string): string | undefined {

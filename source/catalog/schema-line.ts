@@ -6,6 +6,4 @@ export const schemaName = 'dist/component.schema.json';
 export const schemaFile = (): string => join(installationFolder(), schemaName);
 
 /** For YAML language servers, so that they know its schema. */
-export function schemaLine(): string {
-  return `# yaml-language-server: $schema=${pathToFileURL(schemaFile()).href}`;
-}
+export const schemaLine = (): string => `# yaml-language-server: $schema=${pathToFileURL(schemaFile()).href}`;

@@ -127,9 +127,7 @@ function optionsOf(command: Command, program: Command): Option[] {
   return [...own, ...common.filter(({ long }) => !own.some((option) => option.long === long))];
 }
 
-function takesValue({ required, optional }: Option): boolean {
-  return required || optional;
-}
+const takesValue = ({ required, optional }: Option): boolean => required || optional;
 
 function kindsOf(option: Option): WordKind[] {
   if (option.long === '--host' || option.long === '--confirm') return ['engine'];

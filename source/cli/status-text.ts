@@ -215,6 +215,4 @@ function portText({ address, hostPort, containerPort, protocol }: ServiceView['p
 
 const suffixOf = (protocol: string) => (protocol === 'tcp' ? '' : `/${protocol}`);
 
-function hostText(address = ''): string {
-  return everywhere.has(address) ? '*' : urlHost(address);
-}
+const hostText = (address = ''): string => (everywhere.has(address) ? '*' : urlHost(address));

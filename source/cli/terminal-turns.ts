@@ -23,6 +23,4 @@ export async function inTurn<T>(terminal: object, signal: AbortSignal, use: () =
 }
 
 /** Returns whether a prompt is open or waiting on this terminal. Progress would be written across it. */
-export function isTaken(terminal: object): boolean {
-  return (turns.get(terminal)?.users ?? 0) > 0;
-}
+export const isTaken = (terminal: object): boolean => (turns.get(terminal)?.users ?? 0) > 0;

@@ -15,9 +15,7 @@ type ConfigRule = Omit<NonNullable<Component['configFile']>['rules'][number], 'l
 /** Limit of reports per condition: a file with more of them has one common cause. */
 const reportedLimit = 20;
 
-export function checkConfig(...of: Parameters<typeof examineConfig>): ConfigProblem[] {
-  return examineConfig(...of).problems;
-}
+export const checkConfig = (...of: Parameters<typeof examineConfig>): ConfigProblem[] => examineConfig(...of).problems;
 
 interface CheckedFile extends Partial<ConfigForm> {
   anyCase?: boolean | undefined;

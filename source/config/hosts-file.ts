@@ -88,9 +88,7 @@ function written(value: string | HostSettings): string {
   return stringify(value, { collectionStyle: 'flow', lineWidth: 0 }).trim();
 }
 
-function startOf(node: unknown): number {
-  return (isNode(node) ? node.range?.[0] : undefined) ?? 0;
-}
+const startOf = (node: unknown): number => (isNode(node) ? node.range?.[0] : undefined) ?? 0;
 
 /** Returns where its last value ends, without the text after it. */
 function deepEnd(node: unknown): number {

@@ -106,6 +106,4 @@ function openQuestion(question: Question): Dialog {
   };
 }
 
-function masked({ code, ...secret }: ShownSecret): ShownSecret {
-  return { ...secret, value: '' };
-}
+const masked = ({ code, ...secret }: ShownSecret): ShownSecret => ({ ...secret, value: '' });

@@ -16,9 +16,7 @@ export const leastSize: Size = { columns: 60, rows: 15 };
 
 export const leastFormSize: Size = { columns: 40, rows: 12 };
 
-export function fits(size: Size, least: Size): boolean {
-  return size.columns >= least.columns && size.rows >= least.rows;
-}
+export const fits = (size: Size, least: Size): boolean => size.columns >= least.columns && size.rows >= least.rows;
 
 const roomForAll: Size = { columns: 100, rows: 28 };
 

@@ -54,9 +54,7 @@ export function entryOf(app: QuarterdeckApp, { known, entry, id }: ComponentView
 /** Returns the finding whose operation Enter runs. */
 export const offeredFinding = ({ findings }: ComponentView) => findings.find(({ operation }) => operation !== undefined);
 
-export function flowOf(app: QuarterdeckApp, id: string): Flow | undefined {
-  return app.flows.find((flow) => flow.id === id);
-}
+export const flowOf = (app: QuarterdeckApp, id: string): Flow | undefined => app.flows.find((flow) => flow.id === id);
 
 export function offeredActs(app: QuarterdeckApp, keymap: Keymap, component: ComponentView | undefined): KeyBinding[] {
   return keymap.bindings.filter((binding) => {

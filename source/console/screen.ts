@@ -151,9 +151,7 @@ export function movedTo(at: number, total: number, amount: Amount): number {
 }
 
 /** Pages repeat one row, except pages of a few rows. */
-function pageStep(page: number): number {
-  return page > 3 ? page - 1 : Math.max(1, page);
-}
+const pageStep = (page: number): number => (page > 3 ? page - 1 : Math.max(1, page));
 
 export const navigation = {
   down: () => 1,

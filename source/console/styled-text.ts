@@ -5,13 +5,9 @@ import type { Role, Theme } from './theme.ts';
 const styling = /\x1b\[[0-9;:]*m|\x1b\]8;[^\x07\x1b]*(?:\x07|\x1b\\)/g;
 const linkEnd = '\x1b]8;;\x1b\\';
 
-export function unstyled(text: string): string {
-  return text.includes('\x1b') ? text.replace(styling, '') : text;
-}
+export const unstyled = (text: string): string => (text.includes('\x1b') ? text.replace(styling, '') : text);
 
-export function styledWidth(text: string): number {
-  return textWidth(unstyled(text));
-}
+export const styledWidth = (text: string): number => textWidth(unstyled(text));
 
 /** Cleans and wraps a text, after `lead` on its first row and the same indentation on the others. Empty for an empty text. */
 export function paragraph(theme: Theme, role: Role | undefined, text: string, width: number, lead = ''): string[] {

@@ -15,9 +15,7 @@ export function characters(text: string): string[] {
   return Array.from(segmenter.segment(text), ({ segment }) => segment);
 }
 
-export function fieldOf(text = ''): TextField {
-  return { text, cursor: characters(text).length };
-}
+export const fieldOf = (text = ''): TextField => ({ text, cursor: characters(text).length });
 
 function replaced(field: TextField, from: number, to: number, by: string): TextField {
   const parts = characters(field.text);

@@ -98,9 +98,7 @@ export function addressesOf(endpoints: readonly (NetworkEndpoint | null | undefi
 }
 
 /** Podman omits `sha256:` in some responses. */
-export function fullImageId(id: string): string {
-  return /^[0-9a-f]{64}$/.test(id) ? `sha256:${id}` : id;
-}
+export const fullImageId = (id: string): string => (/^[0-9a-f]{64}$/.test(id) ? `sha256:${id}` : id);
 
 function listedPort({ IP, PrivatePort, PublicPort, Type }: NonNullable<ListedContainer['Ports']>[number]): PublishedPort {
   // Podman sends no address for a wildcard bind.

@@ -103,6 +103,4 @@ export function isAnonymous(name: string, labels: Readonly<Record<string, string
   return (labels !== null && labels !== undefined && 'com.docker.volume.anonymous' in labels) || /^[0-9a-f]{64}$/.test(name);
 }
 
-function atLeastZero(count: number | undefined): number {
-  return Math.max(0, count ?? 0);
-}
+const atLeastZero = (count: number | undefined): number => Math.max(0, count ?? 0);

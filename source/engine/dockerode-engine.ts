@@ -31,9 +31,7 @@ const samplePauseMs = 1_000;
 const inspectsAtOnce = 8;
 
 /** Nothing is sent before `connect` or the first query. */
-export function openEngine(address: EngineAddress, host: Host): Engine {
-  return new DockerodeEngine(address, host);
-}
+export const openEngine = (address: EngineAddress, host: Host): Engine => new DockerodeEngine(address, host);
 
 class DockerodeEngine implements Engine {
   readonly #link: EngineLink;

@@ -59,9 +59,7 @@ function usualSockets({ env, home, runtimeDir, uid, platform }: HostFacts, podma
   return [...docker, ...(podmanChosen ? [] : podman)].flatMap(([path, origin]) => (path ? [{ url: `unix://${path}`, origin }] : []));
 }
 
-function pathOf({ url }: EngineAddress): string | undefined {
-  return /^unix:\/\/(.*)$/.exec(url)?.[1];
-}
+const pathOf = ({ url }: EngineAddress): string | undefined => /^unix:\/\/(.*)$/.exec(url)?.[1];
 
 /** Returns the same text for several paths to one socket; undefined if there is none. */
 async function identityOf(host: Host, address: EngineAddress, signal: AbortSignal): Promise<string | undefined> {

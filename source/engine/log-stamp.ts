@@ -105,9 +105,7 @@ const plus = 0x2b;
 const letterT = 0x54;
 const letterZ = 0x5a;
 
-function isDigit(byte: number | undefined): boolean {
-  return byte !== undefined && byte >= zero && byte <= 0x39;
-}
+const isDigit = (byte: number | undefined): boolean => byte !== undefined && byte >= zero && byte <= 0x39;
 
 function number(bytes: Uint8Array, start: number, end: number): number {
   let value = 0;

@@ -127,6 +127,4 @@ export function atLeast(version: string, wanted: string): boolean {
   return major > wantedMajor || (major === wantedMajor && minor >= wantedMinor);
 }
 
-function one(header: string | string[] | undefined): string | undefined {
-  return Array.isArray(header) ? header[0] : header;
-}
+const one = (header: string | string[] | undefined): string | undefined => (Array.isArray(header) ? header[0] : header);

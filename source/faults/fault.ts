@@ -50,9 +50,7 @@ const exitCodes: Partial<Record<FaultKind, number>> = { usage: 2, unreachable: 3
 /** The fault of a command that could not determine its answer, such as whether an image is up to date. Nothing failed. */
 export const cannotTellExitCode = 5;
 
-export function exitCodeOf({ kind }: Pick<Fault, 'kind'>): number {
-  return exitCodes[kind] ?? 1;
-}
+export const exitCodeOf = ({ kind }: Pick<Fault, 'kind'>): number => exitCodes[kind] ?? 1;
 
 /** Returns `file:line:column field` as far as it is known, otherwise an empty string. */
 export function positionText(where: FaultPosition | undefined): string {

@@ -58,6 +58,4 @@ const secondMs = 1000;
 const lateMs = 5;
 
 /** Returns the time until the machine's next full second, for timers that must fire together. */
-export function untilSecondMs(nowMs = Date.now()): number {
-  return secondMs - ((nowMs + lateMs) % secondMs) + lateMs;
-}
+export const untilSecondMs = (nowMs = Date.now()): number => secondMs - ((nowMs + lateMs) % secondMs) + lateMs;

@@ -121,9 +121,7 @@ export class DeclaredServices extends RepeatedRead<EngineWatch> {
   }
 }
 
-function fileKey(watch: EngineWatch, file: string): string {
-  return `${watch.name}\0${file}`;
-}
+const fileKey = (watch: EngineWatch, file: string): string => `${watch.name}\0${file}`;
 
 function labelledFiles(groups: readonly ContainerGroup[]): Map<string, string> {
   const files = new Map<string, string>();

@@ -597,6 +597,4 @@ async function turns(count: number): Promise<void> {
 }
 
 /** Runs after the commit, which a zero timer triggers, and after the screen update that follows. */
-function shownFirst(ms = 1): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
-}
+const shownFirst = (ms = 1): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));

@@ -49,9 +49,7 @@ export const severities = {
 
 const serving: ReadonlySet<ServiceStateId> = new Set(['healthy', 'running', 'unhealthy', 'starting']);
 
-export function isServing(state: ServiceStateId): boolean {
-  return serving.has(state);
-}
+export const isServing = (state: ServiceStateId): boolean => serving.has(state);
 
 /** Returns whether the main service of a component runs; others may be down. */
 export function mainRuns({ services }: Pick<ComponentView, 'services'>): boolean {
@@ -59,9 +57,7 @@ export function mainRuns({ services }: Pick<ComponentView, 'services'>): boolean
 }
 
 /** Returns whether its programs run, or the engine will restart them by itself. */
-export function isUpState(state: ServiceStateId): boolean {
-  return serving.has(state) || state === 'restarting';
-}
+export const isUpState = (state: ServiceStateId): boolean => serving.has(state) || state === 'restarting';
 
 const loopDeaths = 3;
 const loopWindowMs = 5 * 60_000;

@@ -21,6 +21,4 @@ export function showList<T>(
 }
 
 /** Returns a time as JSON has it; null if it is unknown, or never happened. */
-export function jsonTime(ms: number | undefined): string | null {
-  return ms === undefined ? null : new Date(ms).toISOString();
-}
+export const jsonTime = (ms: number | undefined): string | null => (ms === undefined ? null : new Date(ms).toISOString());

@@ -9,9 +9,7 @@ import { cleanLine } from '../text/clean.ts';
 /** Even a file that names every existing network is smaller. */
 const limitBytes = 1024 * 1024;
 
-export function fileOf(written: string): string {
-  return resolve(expandHome(written.trim(), homedir()));
-}
+export const fileOf = (written: string): string => resolve(expandHome(written.trim(), homedir()));
 
 /**
  * Refuses paths in a read-only session, whose user may be someone else: they must not learn whether a file exists, its mode or its content.

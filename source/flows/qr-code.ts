@@ -5,6 +5,4 @@ import type { Modules } from '../text/module-blocks.ts';
 const quietModules = 2;
 
 /** Returns rows of modules, true for dark, with the light border. Throws a `RangeError` for more text than a code can hold. */
-export function qrCode(text: string): Modules {
-  return encodeQR(text, 'raw', { ecc: 'low', border: quietModules });
-}
+export const qrCode = (text: string): Modules => encodeQR(text, 'raw', { ecc: 'low', border: quietModules });

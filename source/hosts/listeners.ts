@@ -153,6 +153,4 @@ export function distinctListeners(listeners: readonly Listener[]): Listener[] {
   );
 }
 
-function compare(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
-}
+const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

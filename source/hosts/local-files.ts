@@ -113,9 +113,7 @@ function fileFault(path: string, reason: string, remedy: string, cause?: unknown
   return new Fault('failed.file', `${path} cannot be read: ${reason}.`, remedy, { where: { file: path }, cause });
 }
 
-function codeOf(cause: unknown): string | undefined {
-  return (cause as NodeJS.ErrnoException | undefined)?.code;
-}
+const codeOf = (cause: unknown): string | undefined => (cause as NodeJS.ErrnoException | undefined)?.code;
 
 /** Problems with files: the system's code, its message as programs print it, and our words. */
 export const fileProblems: readonly (readonly [code: string, message: string, reason: string])[] = [
@@ -136,9 +134,7 @@ const reasons: Readonly<Record<string, string>> = {
 };
 
 /** Returns why a file could not be used, as text. `ENOENT` refers to the parent folder. */
-export function reasonOf(cause: unknown): string {
-  return reasons[codeOf(cause) ?? ''] ?? messageOf(cause);
-}
+export const reasonOf = (cause: unknown): string => reasons[codeOf(cause) ?? ''] ?? messageOf(cause);
 
 /** `what`: read, written, used. */
 export function unusable(path: string, what: string, cause: unknown): Fault {

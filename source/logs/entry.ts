@@ -38,10 +38,6 @@ export function isSameLine(one: LogEntry, other: LogEntry): boolean {
   return one.container === other.container && one.timeMs === other.timeMs && one.stream === other.stream && one.text === other.text;
 }
 
-export function sizeOf({ text, styled }: LogEntry): number {
-  return text.length + (styled?.length ?? 0);
-}
+export const sizeOf = ({ text, styled }: LogEntry): number => text.length + (styled?.length ?? 0);
 
-function copied(text: string): string {
-  return Buffer.from(text, 'utf8').toString('utf8');
-}
+const copied = (text: string): string => Buffer.from(text, 'utf8').toString('utf8');

@@ -168,9 +168,7 @@ function windowFor(known: readonly KeptEntry[], count: number): number {
 }
 
 /** Our precision is coarser than the engine's: rounds up to the next millisecond, or second for engines with whole seconds. */
-function untilOf(timeMs: number): number {
-  return timeMs % 1000 === 0 ? timeMs + 1000 : timeMs + 1;
-}
+const untilOf = (timeMs: number): number => (timeMs % 1000 === 0 ? timeMs + 1000 : timeMs + 1);
 
 function positionBefore(lines: readonly LogLine[], edge: HistoryEdge): number | undefined {
   const finder = new EdgeFinder(edge);

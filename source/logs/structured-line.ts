@@ -74,9 +74,7 @@ function split(entries: [string, unknown][], prefix: string): StructuredLine {
   return { prefix, level, message, fields, left };
 }
 
-function isText(value: unknown): boolean {
-  return typeof value === 'string' && value.trim() !== '';
-}
+const isText = (value: unknown): boolean => typeof value === 'string' && value.trim() !== '';
 
 function isTime(value: unknown): boolean {
   if (typeof value === 'string') return value.length <= 64 && /\d/.test(value);

@@ -42,6 +42,4 @@ export async function readFailures(file: string): Promise<NotificationState['fai
   return data?.failures ?? {};
 }
 
-export function stateText(state: NotificationState): string {
-  return `${JSON.stringify({ schema: 1, ...state })}\n`;
-}
+export const stateText = (state: NotificationState): string => `${JSON.stringify({ schema: 1, ...state })}\n`;

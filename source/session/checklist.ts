@@ -214,9 +214,7 @@ export class Checklist {
 const marks: Record<ItemState, string> = { todo: '[ ]', running: '[ ]', ok: '[x]', warning: '[x]', blocked: '[ ]', skipped: '[-]' };
 
 /** Escapes outside text, so that it cannot become a heading, a link, a table or HTML. */
-function safe(text: string): string {
-  return cleanLine(text).replace(/[\\`*_[\]<>#|]/g, '\\$&');
-}
+const safe = (text: string): string => cleanLine(text).replace(/[\\`*_[\]<>#|]/g, '\\$&');
 
 /** A fence in a line of a code block would end the block. */
 const verbatim = (text: string): string => cleanLine(text).replaceAll('```', "'''");

@@ -16,9 +16,7 @@ export function identityOf(env: Readonly<Record<string, string | undefined>> = p
 }
 
 /** `ada@desk`; behind sudo `ada@desk`, not `root@desk`. */
-export function whoText({ user, sudoUser, machine }: Identity): string {
-  return `${sudoUser ?? user}@${machine}`;
-}
+export const whoText = ({ user, sudoUser, machine }: Identity): string => `${sudoUser ?? user}@${machine}`;
 
 function userName(): string {
   // The user id may have no entry in the user database, as in containers.

@@ -28,9 +28,7 @@ function refused(at: number, options: Options): Document.Parsed {
   return document;
 }
 
-function tooDeep(at: number): YAMLParseError {
-  return new YAMLParseError([at, at + 1], 'RESOURCE_EXHAUSTION', nestingProblem);
-}
+const tooDeep = (at: number): YAMLParseError => new YAMLParseError([at, at + 1], 'RESOURCE_EXHAUSTION', nestingProblem);
 
 /** Returns the position where the text is nested too deep. A block level needs at least one column, and `-` and `?` open one each. */
 // biome-ignore lint/complexity/noExcessiveCognitiveComplexity: the branches are the tokens of one state machine

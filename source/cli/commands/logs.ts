@@ -101,9 +101,7 @@ export async function runLogsVerb(context: VerbContext, names: readonly string[]
   return 0;
 }
 
-function usage(what: string, message: string, remedy: string): Fault {
-  return new Fault(`usage.${what}`, message, remedy);
-}
+const usage = (what: string, message: string, remedy: string): Fault => new Fault(`usage.${what}`, message, remedy);
 
 async function filterOf({ grep }: LogsFlags): Promise<LogFilter | undefined> {
   if (grep === undefined) return undefined;

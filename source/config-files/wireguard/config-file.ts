@@ -89,9 +89,7 @@ function unknownRemedy(name: string, kind: ConfigSection['kind'], names: readonl
 }
 
 /** A key on the wrong side of the equals sign is not shown. */
-function cut(name: string): string {
-  return /^[A-Za-z][A-Za-z0-9_ -]{0,30}$/.test(name) ? name : '...';
-}
+const cut = (name: string): string => (/^[A-Za-z][A-Za-z0-9_ -]{0,30}$/.test(name) ? name : '...');
 
 export const isCommand = (name: string): boolean => commands.has(name);
 

@@ -7,9 +7,7 @@ export function isNetwork(text: string): boolean {
 }
 
 /** An address that a device can have, with or without its prefix. A zone is valid only on this machine, and /0 is every address. */
-export function isOwnAddress(text: string): boolean {
-  return isNetwork(text) && !text.includes('%') && !/\/0+$/.test(text);
-}
+export const isOwnAddress = (text: string): boolean => isNetwork(text) && !text.includes('%') && !/\/0+$/.test(text);
 
 export function isDomain(text: string): boolean {
   return (

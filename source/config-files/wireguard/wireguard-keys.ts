@@ -15,9 +15,7 @@ export function makeKeyPair() {
   return { privateKey: written, publicKey: publicKeyOf(written) };
 }
 
-export function makePresharedKey(): string {
-  return randomBytes(keyBytes).toString('base64');
-}
+export const makePresharedKey = (): string => randomBytes(keyBytes).toString('base64');
 
 export function publicKeyOf(privateKey: string): string {
   const key = createPrivateKey({ key: Buffer.concat([privatePrefix, Buffer.from(privateKey, 'base64')]), format: 'der', type: 'pkcs8' });

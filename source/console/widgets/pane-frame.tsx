@@ -117,9 +117,7 @@ const ShownRows = createContext<readonly string[]>([]);
 const List = memo(SelectInput<number>);
 const NoIndicator = () => null;
 
-function Item({ label }: { label: string }) {
-  return <Row text={useContext(ShownRows)[Number(label)] ?? ''} />;
-}
+const Item = ({ label }: { label: string }) => <Row text={useContext(ShownRows)[Number(label)] ?? ''} />;
 
 const Row = memo(function Row({ text }: { text: string }) {
   const { theme } = useParts();

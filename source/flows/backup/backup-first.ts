@@ -17,9 +17,7 @@ export function worthSaving(context: FlowContext, ready: readonly ReadyPlan[]): 
   return ready.filter(({ facts }) => facts.containers.length > 0 && facts.entry.backup.some(({ method }) => method !== 'skip'));
 }
 
-export function isBackupRequested({ options }: FlowInput): boolean {
-  return options['no-backup'] !== true;
-}
+export const isBackupRequested = ({ options }: FlowInput): boolean => options['no-backup'] !== true;
 
 export function noteBackup(ready: ReadyPlan, input: FlowInput): ReadyPlan {
   const { plan, findings, facts } = ready;

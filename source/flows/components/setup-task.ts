@@ -62,9 +62,7 @@ export async function confirmTask(scope: EngineScope, { id: component, key }: Co
   if (!session.dryRun) context.fleet.refresh(key);
 }
 
-function idsOf(setupTasks: readonly SetupTaskView[]): string[] {
-  return setupTasks.map(({ id }) => id);
-}
+const idsOf = (setupTasks: readonly SetupTaskView[]): string[] => setupTasks.map(({ id }) => id);
 
 function idsText(component: string, left: readonly SetupTaskView[]): string {
   if (left.length === 0) return `${component} has no setup tasks to confirm.`;

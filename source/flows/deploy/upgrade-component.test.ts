@@ -60,7 +60,7 @@ describe('the upgrade of a component (R84)', () => {
     });
     const order = fixture.operator.asked.map(({ id: step }) => step);
     expect(order).toEqual(['step-1', 'step-2', 'reason step-2', 'checklist', 'step-3']);
-    expect(fixture.operator.asked.find(({ id: step }) => step === 'step-3')?.label).toMatch(/^Afterwards, unseal OpenBao/);
+    expect(fixture.operator.asked.find(({ id: step }) => step === 'step-3')?.label).toMatch(/^Unseal OpenBao/);
     const after = await fixture.containers(id);
 
     const report = join(fixture.access.folder, 'report.md');
@@ -74,7 +74,7 @@ describe('the upgrade of a component (R84)', () => {
     expect(items['probe']).toMatchObject({ state: 'ok' });
     expect(items['step-3']).toMatchObject({ state: 'ok' });
     expect(await readFile(report, 'utf8')).toMatch(
-      /^# Upgrade of secrets-manager-path on practice[\s\S]*- \[x\] \*\*Afterwards, unseal OpenBao, and read one secret to verify that it works\*\*: ok/,
+      /^# Upgrade of secrets-manager-path on practice[\s\S]*- \[x\] \*\*Unseal OpenBao, and read one secret to verify that it works\*\*: ok/,
     );
     // The next run starts a new checklist.
     await expect(upgrade(id, {})).rejects.toMatchObject({

@@ -62,11 +62,8 @@ export function givenBy(call: ComponentCall, answer: Parameters<typeof evaluate>
       const value = valueIn(source, answer);
       if (typeof value === 'string' && value !== '') return [input, value];
       const message = `${component} did not accept the login: its response contains no ${input}.`;
-      throw new Fault(
-        'refused.login',
-        message,
-        'Check the user name and the password. Accounts with a second factor need a token instead.',
-      );
+      const remedy = 'Check the user name and the password. Accounts with a second factor need a token instead.';
+      throw new Fault('refused.login', message, remedy);
     }),
   );
 }

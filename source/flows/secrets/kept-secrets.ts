@@ -184,9 +184,7 @@ function engineNamesOf(name: string, entry: CatalogEntry | undefined, snapshot: 
   return [...copies, ...passing];
 }
 
-function escaped(text: string): string {
-  return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
-}
+const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 
 const limitMs = 30 * 60_000;
 

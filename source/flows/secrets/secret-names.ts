@@ -31,9 +31,7 @@ export function secretFields(entry: CatalogEntry): readonly ComponentField[] {
 /** Credentials of `login` are beside the secrets of the deployment, which have no colon in their names. */
 export const loginPrefix = 'login:';
 
-export function variableOf(field: ComponentField): string {
-  return field.env ?? field.name;
-}
+export const variableOf = (field: ComponentField): string => field.env ?? field.name;
 
 /** Where a credential that a call takes may be stored, as variables, first what `login` stored. */
 export function credentialVariables(input: string, field: ComponentField | undefined): readonly string[] {

@@ -162,6 +162,4 @@ function remedyFor({ stderr }: { stderr: Uint8Array }, folder: string): string {
   return `Check the owner of ${folder} and the free space on its filesystem.`;
 }
 
-function textOf(bytes: Uint8Array): string {
-  return Buffer.from(bytes).toString('utf8');
-}
+const textOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('utf8');

@@ -34,9 +34,7 @@ const configLimitMs = 5_000;
 /** What the operator's own configuration must not switch on: the remote side could reach ports, agents and displays of this machine. */
 const closed = 'ForwardAgent=no ForwardX11=no PermitLocalCommand=no RemoteCommand=none RequestTTY=no EscapeChar=none Tunnel=no'.split(' ');
 
-function options(words: readonly string[]): string[] {
-  return words.flatMap((word) => ['-o', word]);
-}
+const options = (words: readonly string[]): string[] => words.flatMap((word) => ['-o', word]);
 
 export function targetArguments({ target, port }: SshDestination): string[] {
   return [...(port === undefined ? [] : ['-p', String(port)]), '--', target];

@@ -18,9 +18,7 @@ interface Known {
 const network = 'Check the network, the address and whether the machine is on.';
 
 /** An unreachable host is retried automatically; a refusal or a configuration error is not. */
-export function failureOf(fault: Fault): SshFailure {
-  return { fault, needsOperator: fault.kind !== 'unreachable' };
-}
+export const failureOf = (fault: Fault): SshFailure => ({ fault, needsOperator: fault.kind !== 'unreachable' });
 
 /** Messages of ssh (OpenSSH 8 to 10), most specific first: one failure often has several lines. */
 const known: readonly Known[] = [

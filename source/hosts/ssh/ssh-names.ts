@@ -48,9 +48,7 @@ function wordsOf(line: string): string[] {
   return [keyword, ...(comment < 0 ? words : words.slice(0, comment)).map((word) => word.replace(/^"|"$/g, ''))];
 }
 
-function isName(word: string): boolean {
-  return /^[A-Za-z0-9_][A-Za-z0-9_.:-]*$/.test(word);
-}
+const isName = (word: string): boolean => /^[A-Za-z0-9_][A-Za-z0-9_.:-]*$/.test(word);
 
 function knownNames(text: string): string[] {
   return text.split('\n').flatMap((line) => {
@@ -72,6 +70,4 @@ async function matching(path: string): Promise<string[]> {
   return found.sort();
 }
 
-async function textOf(file: string): Promise<string> {
-  return readFile(file, 'utf8').catch(() => '');
-}
+const textOf = async (file: string): Promise<string> => readFile(file, 'utf8').catch(() => '');

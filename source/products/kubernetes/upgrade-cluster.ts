@@ -306,12 +306,9 @@ async function leftFault(checklist: ClusterChecklist, thrown: unknown, report: s
   const state = begun ? `${done} of ${countText(steps.length, 'step')} done` : 'Nothing was upgraded';
   const where = `${state}${cordoned.length > 0 ? `; ${cordoned.join(', ')} ${cordoned.length === 1 ? 'is' : 'are'} still cordoned` : ''}.`;
   const named = ['kubeconfig', 'checklist'].flatMap((name) => optionOf(input, name)?.replace(/^/, `--${name} `) ?? []);
-  return new Fault(
-    thrown.code,
-    `${thrown.message.replace(/([^.!?])$/, '$1.')} ${where}${report ? ` Report: ${report}` : ''}`,
-    `${thrown.kind === 'interrupted' ? '' : `${thrown.remedy} `}To resume the upgrade: ${['quarterdeck upgrade', context, ...named].join(' ')}`,
-    { cause: thrown },
-  );
+  const message = `${thrown.message.replace(/([^.!?])$/, '$1.')} ${where}${report ? ` Report: ${report}` : ''}`;
+  const remedy = `${thrown.kind === 'interrupted' ? '' : `${thrown.remedy} `}To resume the upgrade: ${['quarterdeck upgrade', context, ...named].join(' ')}`;
+  return new Fault(thrown.code, message, remedy, { cause: thrown });
 }
 
 /** An argument that is the name of a component selects it; any other is a context of the kubeconfig. */

@@ -7,13 +7,9 @@ const userInfo = /([a-z][a-z0-9+.-]*:\/\/[^\s/:@]*):[^\s@/]+@/gi;
 const secretOption = /^(--?[\w-]*(?:pass(?:word|wd)?|secret|token|api-?key|credential|auth)[\w-]*)(=)(.+)$/i;
 
 /** Returns whether a variable, label or key of this name is likely to hold a secret. `FILE` variables name a path. */
-export function isSecretName(name: string): boolean {
-  return secretName.test(name) && !/_FILE$/i.test(name);
-}
+export const isSecretName = (name: string): boolean => secretName.test(name) && !/_FILE$/i.test(name);
 
-export function maskAddresses(text: string): string {
-  return text.replace(userInfo, `$1:${mask}@`);
-}
+export const maskAddresses = (text: string): string => text.replace(userInfo, `$1:${mask}@`);
 
 interface MaskOptions {
   /** Hides every environment value, whatever its name, and with them arguments and the output of health checks (read-only sessions). */

@@ -37,9 +37,7 @@ export function openForm(form: Form): FormDialog {
   };
 }
 
-export function fieldAt({ form, at }: FormDialog): FormField | undefined {
-  return form.fields[at];
-}
+export const fieldAt = ({ form, at }: FormDialog): FormField | undefined => form.fields[at];
 
 export function changedFields({ form, values }: FormDialog): readonly FormField[] {
   return form.fields.filter(({ id, value }) => values[id] !== value);

@@ -5,9 +5,7 @@ import type { LogTimes } from './state.ts';
 
 const two = (value: number) => String(value).padStart(2, '0');
 
-export function clockText(timeMs: number): string {
-  return new Date(timeMs).toTimeString().slice(0, 8);
-}
+export const clockText = (timeMs: number): string => new Date(timeMs).toTimeString().slice(0, 8);
 
 export const dateColumns = 6;
 
@@ -16,9 +14,7 @@ export function dateText(timeMs: number, times: LogTimes): string {
   return times === 'utc' ? time.toISOString().slice(5, 10) : `${two(time.getMonth() + 1)}-${two(time.getDate())}`;
 }
 
-export function timeColumns(times: LogTimes): number {
-  return { off: 0, relative: 5, utc: 10, local: 9 }[times];
-}
+export const timeColumns = (times: LogTimes): number => ({ off: 0, relative: 5, utc: 10, local: 9 })[times];
 
 export function timeText(timeMs: number | undefined, times: LogTimes, nowMs: number): string {
   if (times === 'off') return '';
@@ -65,14 +61,10 @@ export function markOf(entry: LogEntry): string {
 }
 
 /** Returns `password-vault` of `nas/password-vault/password-vault`. */
-export function componentName(key: string): string {
-  return key.slice(key.lastIndexOf('/') + 1);
-}
+export const componentName = (key: string): string => key.slice(key.lastIndexOf('/') + 1);
 
 /** Returns `nas` of `nas/stack/password-vault`, `nas/podman` of `nas/podman/stack/password-vault`. */
-function hostName(key: string): string {
-  return key.split('/').slice(0, -2).join('/');
-}
+const hostName = (key: string): string => key.split('/').slice(0, -2).join('/');
 
 /** The service within one component, the component among several, preceded by the host where they are on several. */
 export type SourceNaming = 'service' | 'component' | 'host';

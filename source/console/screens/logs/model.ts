@@ -22,9 +22,7 @@ export interface PositionedRow {
 }
 
 /** Returns the position of the last line up to this index; -1 when all are beyond it. */
-export function positionOf(entries: Entries<LogEntry>, index: number): number {
-  return firstAfter(entries, index) - 1;
-}
+export const positionOf = (entries: Entries<LogEntry>, index: number): number => firstAfter(entries, index) - 1;
 
 function rowsAt(entries: Entries<LogEntry>, position: number, geometry: LogGeometry): number {
   const entry = entryAt(entries, position);

@@ -30,9 +30,7 @@ const asRead = rememberedFor((entry: LogEntry): LineText => {
   return { text, styled: undefined, level: levelOf(entry.text), ascii: printableAscii.test(text) };
 });
 
-export function lineText(entry: LogEntry, raw: boolean): LineText {
-  return raw ? asWritten(entry) : asRead(entry);
-}
+export const lineText = (entry: LogEntry, raw: boolean): LineText => (raw ? asWritten(entry) : asRead(entry));
 
 const withoutTime = rememberedFor((entry: LogEntry): LineText => {
   const whole = lineText(entry, false);

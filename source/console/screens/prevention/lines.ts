@@ -99,9 +99,7 @@ const orders = {
 } satisfies Record<string, { title: string; key: SortKey }>;
 type SortOrder = keyof typeof orders;
 
-export function orderText(look: PreventionLook): string {
-  return orders[sortFor(look)].title;
-}
+export const orderText = (look: PreventionLook): string => orders[sortFor(look)].title;
 
 export interface PreventionLook {
   tab: 'decisions' | 'alerts';
@@ -113,9 +111,7 @@ export type PreventionRow = Decision | Alert;
 
 export const isAlert = (row: PreventionRow): row is Alert => !('origin' in row);
 
-export function rowId(row: PreventionRow): string {
-  return `${isAlert(row) ? 'a' : 'd'}${row.id}`;
-}
+export const rowId = (row: PreventionRow): string => `${isAlert(row) ? 'a' : 'd'}${row.id}`;
 
 function sortFor({ tab, sort }: PreventionLook): SortOrder {
   return tab === 'alerts' && (sort === 'left' || sort === 'source') ? 'newest' : sort;
