@@ -109,7 +109,8 @@ async function measureStarts(
           text: 'at most 3 times hand-written, and ahead of every peer',
           met: (own, others) =>
             Object.entries(others).every(
-              ([id, cell]) => id === 'quarterdeck' || !('value' in cell) || own <= (id === 'hand-written' ? 3 : 1) * cell.value,
+              ([id, cell]) =>
+                id === 'quarterdeck' || id === 'before' || !('value' in cell) || own <= (id === 'hand-written' ? 3 : 1) * cell.value,
             ),
         },
       },
