@@ -34,7 +34,7 @@ export async function openOwnSecretStorage({ paths, env, asking, practice, inFor
 
 /** For work without an operator in front: a storage that requires a passphrase stays closed. */
 export function unattended(signal: AbortSignal): ReturnType<Options['asking']> {
-  const remedy = 'Use a keychain, or a key file (QUARTERDECK_SECRETS_KEY_FILE), for tokens of notifications.';
+  const remedy = 'Use a keychain, or a key file (QUARTERDECK_SECRETS_KEY_FILE), for notification tokens.';
   const secret = () => Promise.reject(new Fault('refused.sealed', 'The sealed secrets require a passphrase.', remedy));
   return { signal, ask: { secret } };
 }

@@ -148,7 +148,7 @@ function* environment({ component }: Draft, service: string, value: unknown): Ge
       yield {
         ...inCompose(
           path,
-          `${name} without a value is read from the compose environment, where it is never set.`,
+          `${name} without a value is read from the compose environment, where Quarterdeck does not set it.`,
           `Use ${Array.isArray(value) ? `${name}=` : `${name}: `}\${${name}${field.secret ? ':?kept by Quarterdeck, use quarterdeck compose' : ''}}.`,
           'key',
         ),

@@ -51,7 +51,7 @@ describe('a compose file', () => {
     expect(first).toMatchObject({
       level: 'error',
       line: 1,
-      message: 'Quarterdeck would not recognize a project named "other" as "notes".',
+      message: 'Quarterdeck would not recognise a project named "other" as "notes".',
     });
   });
 

@@ -29,7 +29,7 @@ export function* checkShapes(draft: Draft): Generator<RuleFinding> {
     const { id } = draft.component;
     const written = valueAt(value, path);
     if (path[0] === 'name' && path.length === 1 && written !== id)
-      yield inCompose(path, `Quarterdeck would not recognize a project named ${shownValue(written)} as "${id}".`, remedy);
+      yield inCompose(path, `Quarterdeck would not recognise a project named ${shownValue(written)} as "${id}".`, remedy);
     else yield warningIfOwn(draft, inCompose(path, message, remedy, part));
   }
 }
@@ -102,7 +102,7 @@ function* mistake(draft: Draft, all: readonly Mistake[], value: unknown): Genera
     return;
   }
   if (first.code === 'custom') {
-    yield warningIfOwn(draft, inCompose(path, `${python} rejects the whole file: duplicate entry.`, 'Keep one of the two entries.'));
+    yield warningIfOwn(draft, inCompose(path, `${python} rejects the file because of this duplicate entry.`, 'Keep one of the two.'));
     return;
   }
   const written = valueAt(value, path);

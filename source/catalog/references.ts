@@ -316,7 +316,7 @@ function* checkLogins({ probe, calls }: Draft['component']): Generator<RuleFindi
     if (!call) continue;
     const names = credentialInputs(call);
     if (call.reads && call.http && names.length > 0 && Object.keys(call.inputs).every((input) => names.includes(input))) continue;
-    const message = `A probe can log in only with http calls that read, and whose inputs are all credentials, but "${name}" is not one.`;
+    const message = `A call in withCredentials must be a read-only http call whose inputs are all credentials, but "${name}" is not.`;
     yield inComponent(['probe', 'withCredentials', index], message, 'Use another call, or list it in also if it requires no credential.');
   }
 }

@@ -105,5 +105,5 @@ function unreadable(path: string, why: string): Fault {
 
 function malformed(where: string, why: string): Fault {
   const message = `The answers in ${where} cannot be used: ${why}.`;
-  return new Fault('usage.answers', message, 'Pass one JSON object of step and answer: {"duration": "4h", "share": ["...", "..."]}');
+  return new Fault('usage.answers', message, 'Pass a JSON object that maps steps to answers: {"duration": "4h", "share": ["...", "..."]}');
 }

@@ -132,7 +132,7 @@ export async function parseCommandLine(
     .usage('[serve | incident [NAME]]')
     .summary('try the console on a simulated stack')
     .description(
-      'Opens the console on a practice stack: a simulated engine with a dozen components, in memory only. "serve" runs the stack without the console until you stop it, and prints its address; "incident" simulates a failure in a served stack.',
+      'Opens the console on a practice stack: a simulated engine with components from the catalog, in memory only. "serve" runs the stack without the console until you stop it, and prints its address; "incident" simulates a failure in a served stack.',
     )
     .action((action: string | undefined, words: string[]) => {
       verb = 'practice';

@@ -260,7 +260,7 @@ describe('a review on a plain terminal', () => {
 
   test('what is blocked says why, is not the default, and --yes does not take it', async () => {
     const reviewing = operatorWith({ yes: true }).review(blocked, never);
-    await types(['Action ', '\r'], ['Enter one of 1, 2, a, c.', '1\r'], ['Not now: port 8180 is taken', 'c\r']);
+    await types(['Action ', '\r'], ['Enter one of 1, 2, a, c.', '1\r'], ['Blocked: port 8180 is taken', 'c\r']);
     expect(await reviewing).toBe('cancel');
     expect(stderr.text).toContain('Apply  blocked: port 8180 is taken');
   });

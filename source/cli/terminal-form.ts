@@ -143,7 +143,7 @@ export async function reviewOnLines(
     const written = (await readLine(terminal, `Action${usual} `, signal)).trim().toLowerCase();
     const option = options.find(({ key }) => key === (written === '' && usual !== '' ? '1' : written));
     if (option && option.blocked === undefined) return option.answer;
-    const problem = option ? `Not now: ${cleanLine(option.blocked ?? '')}` : `Enter one of ${options.map(({ key }) => key).join(', ')}.`;
+    const problem = option ? `Blocked: ${cleanLine(option.blocked ?? '')}` : `Enter one of ${options.map(({ key }) => key).join(', ')}.`;
     output.note(output.paintError('warning', problem));
   }
 }

@@ -193,7 +193,7 @@ async function ownerFor(path: string, folder: FileHandle): Promise<Owner | undef
   if (!isRoot) return undefined;
   const real = throughHandle ? await readlink(`/proc/self/fd/${folder.fd}`) : await realpath(path);
   const [named, found] = [await firstUser(path), await firstUser(real)];
-  const remedy = 'Run Quarterdeck as that user, or with the home directory of root: sudo -H quarterdeck';
+  const remedy = 'Run Quarterdeck as the owner of the link, or with the home directory of root: sudo -H quarterdeck';
   if (named?.uid !== found?.uid) throw refusal(path, 'goes through a symbolic link owned by another user', remedy);
   return found;
 }

@@ -133,9 +133,9 @@ describe('a checklist', () => {
     await screen.press('k');
     await screen.misses('s skip this');
     await screen.press('s');
-    await screen.sees('This item does not block, so it cannot be skipped.');
+    await screen.sees('This item is not blocked, so it cannot be skipped.');
     await screen.press('enter');
-    await screen.sees('Enter has no effect while an item is blocking.');
+    await screen.sees('Enter has no effect while an item is blocked.');
     expect(answers).toEqual([]);
   });
 

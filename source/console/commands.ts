@@ -172,7 +172,7 @@ export function createCommands({ filterHistory, runs, hostPrompts, quit, redraw,
     const engineName = host ?? (flow.offline || others.length === 0 ? first?.name : undefined);
     if (!first) say('warning', 'No engine has responded yet.');
     else if (engineName === undefined)
-      say('warning', `No host is selected. Press ${keymap.keyOf('hosts')} to choose a host, or select one in Components.`);
+      say('warning', `No host is selected. Press ${keymap.keyOf('hosts')} to choose a host, or select a component on it.`);
     else startOn(flow, engineName, words);
   }
 

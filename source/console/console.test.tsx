@@ -914,7 +914,7 @@ describe('what is left to do', () => {
     await screen.sees(
       'To do  1 of 3 done',
       '☐ Create the first account, then close signups',
-      'To confirm tasks that cannot be checked automatically: ": tasks".',
+      'To confirm tasks that cannot be checked automatically, press : and type tasks.',
     );
     expect(screen.frame()).not.toContain('Look at the admin panel once');
     await screen.press('z', '1');

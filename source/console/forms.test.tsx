@@ -265,7 +265,7 @@ describe('a review', () => {
     await screen.press('r');
     await screen.sees('Apply is blocked: a port is taken', 'Enter Apply (blocked)');
     await screen.press('enter');
-    await screen.sees('Not now: a port is taken');
+    await screen.sees('Blocked: a port is taken');
     expect(answers).toEqual([]);
     await screen.press('1');
     await screen.sees('Deployed');
@@ -312,7 +312,7 @@ describe('a review', () => {
     await screen.press('r');
     await screen.sees('blocking  <U+202E>evil', '+ <U+202E>evil', 'is blocked');
     await screen.press('enter');
-    await screen.sees('Not now');
+    await screen.sees('Blocked');
     expect(screen.raw()).not.toMatch(/[\x07\u202e]|\x1b(?!\[[0-9;:]*m)/);
     expect(misfits(screen.frame(), { columns: 80, rows: 24 })).toEqual([]);
   });

@@ -41,7 +41,7 @@ export function gatewayFindings(members: readonly Reached[]): Between[] {
     const behind = members.filter(({ front }) => front?.component.key === gateway.key).map(({ id }) => id);
     const who = `${namesText(behind)} ${behind.length === 1 ? 'connects' : 'connect'} through ${gateway.id}`;
     if (!isServing(gateway.serviceState))
-      return found('error', `${who}, which is not running (${gateway.state.label}).`, `quarterdeck start ${gateway.id}`);
+      return found('error', `${who}, which is not running (${gateway.state.label}).`, `Start it: quarterdeck start ${gateway.id}`);
     if (gateway.state.severity !== 'error') return [];
     const message = `${who}, which reports: ${gateway.detail || gateway.state.label}`;
     return found('error', message, `Check the tunnel: quarterdeck logs ${gateway.id}`);
@@ -91,7 +91,7 @@ export function foldersBetween(clients: readonly Reached[], importers: readonly 
 
 function readOnlyFindings(id: string, what: string, paths: readonly Mount[]): Between[] {
   return paths.flatMap(({ target, readOnly }) =>
-    readOnly ? found('error', `${id} cannot write ${what}, because ${target} is mounted read-only.`, `quarterdeck edit ${id}`) : [],
+    readOnly ? found('error', `${id} cannot write ${what}, because ${target} is mounted read-only.`, `Fix: quarterdeck edit ${id}`) : [],
   );
 }
 

@@ -115,7 +115,7 @@ function atStage(view: ChainStageView, stages: readonly ChainStageView[], { comp
     }
     const level = member.aside ? ('notice' as const) : ('error' as const);
     if (member.runs === false)
-      return found(level, `${member.id} is not running (${member.state.label}).`, `quarterdeck start ${member.id}`);
+      return found(level, `${member.id} is not running (${member.state.label}).`, `Start it: quarterdeck start ${member.id}`);
     if (member.runs === undefined) {
       const message = `The state of ${member.id} is unknown: the engine of ${member.host} is unreachable.`;
       return found('warning', message, 'Check the engine: quarterdeck status');

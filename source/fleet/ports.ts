@@ -155,7 +155,7 @@ export function portViews(facts: PortFacts): PortView[] {
           ? onHostNetwork
           : listener.process
             ? undefined
-            : 'unknown program of another user (visible to root) or in another namespace',
+            : 'unknown: a program of another user (visible to root), or in another namespace',
     });
   }
 

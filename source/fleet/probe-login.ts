@@ -80,6 +80,6 @@ function isRefusal({ error }: ComponentCall, answer: CallAnswer, facts: Conditio
 }
 
 function refusedLogin({ id }: ProbeTarget, { title }: ComponentCall): FindingView {
-  const message = `The component refused the stored credential, so it is not sent again ("${title}").`;
+  const message = `The component refused the stored credential for "${title}", so the credential is not sent again.`;
   return { check: 'login-refused', level: 'notice', message, remedy: `Log in again: quarterdeck login ${id}` };
 }

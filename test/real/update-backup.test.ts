@@ -75,7 +75,7 @@ describeWithRegistry('an update takes a backup first', (registry) => {
     await push('second');
     const { code, stdout, stderr } = await yes('update', id);
     expect(code, stdout + stderr).toBe(0);
-    expect(stdout + stderr).toContain('no backup target is configured');
+    expect(stdout + stderr).toContain('no backup destination is configured');
     expect(stdout + stderr).toContain('--to /srv/backups');
     expect(await releases()).toEqual(['first', 'second']);
   });

@@ -108,7 +108,7 @@ function noteProblems({ problems }: Catalog, output: Output): void {
   if (errors > 0) output.note(output.paintError('warning', text));
 }
 
-function usage(message: string, remedy = 'quarterdeck catalog [list [WORDS] | show ID | check FOLDER | schema]'): Fault {
+function usage(message: string, remedy = 'Usage: quarterdeck catalog [list [WORDS] | show ID | check FOLDER | schema]'): Fault {
   return new Fault('usage.catalog', message, remedy);
 }
 

@@ -170,7 +170,7 @@ function enginesOf(flow: Flow, { engines }: FleetSnapshot, named: string | undef
   if (flow.right === 'read' || connected.length < 2) return connected;
   // A machine has the same name as the first of its engines.
   if (named !== undefined && connected.includes(named)) return [named];
-  const message = `Several engines are available: ${connected.map(cleanLine).join(', ')}.`;
+  const message = `A host is required, because several engines are available: ${connected.map(cleanLine).join(', ')}.`;
   throw new Fault('usage.host', message, `Use one of: ${connected.map((name) => `--host ${cleanLine(name)}`).join(', ')}.`);
 }
 

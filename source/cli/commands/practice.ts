@@ -10,7 +10,7 @@ import { runFlowVerb } from './flow.ts';
 
 export async function runPracticeVerb(context: VerbContext, action: string | undefined, words: readonly string[]): Promise<number> {
   if (action === 'serve') {
-    if (words.length > 0) throw new Fault('usage.words', '"practice serve" accepts no arguments.', 'quarterdeck practice serve');
+    if (words.length > 0) throw new Fault('usage.words', '"practice serve" accepts no arguments.', 'Usage: quarterdeck practice serve');
     return serve(context);
   }
   if (action === 'incident') return playIncident(context, words);
@@ -21,7 +21,7 @@ export async function runPracticeVerb(context: VerbContext, action: string | und
 
 export function describePractice({ output }: VerbContext): number {
   output.lines([
-    'The practice stack is a simulated container engine with a dozen components, in memory only: logs, health checks, a secrets manager that seals and unseals. It does not touch this machine.',
+    'The practice stack is a simulated container engine with components from the catalog, in memory only: logs, health checks, a secrets manager that seals and unseals. It does not touch this machine.',
     '',
     'In a terminal, "quarterdeck practice" opens the console on this stack.',
     'quarterdeck practice serve [--json]     runs the stack until it is stopped, and prints its address',

@@ -94,7 +94,7 @@ function checkMtu(own: ConfigSection, addresses: readonly ConfigEntry[], begin: 
     found.error(mtu, 'MTU', `"${short(mtu.value)}" is not a valid MTU.`, `Set ${usual}.`, 'R77');
   else if (value > tunnelMtu && !clamps) {
     const overhead = value > 1440 ? 'the tunnel overhead (60 bytes, or 80 over IPv6)' : 'the overhead of a tunnel over IPv6 (80 bytes)';
-    const message = `An MTU of ${value} leaves too little space for ${overhead}, so large packets are fragmented or lost.`;
+    const message = `An MTU of ${value} leaves too little space for ${overhead}, so large packets can be fragmented or lost.`;
     found.warning(mtu, 'MTU', message, `Set ${usual}, or clamp the MSS.`, 'R77');
   } else if (value < leastMtuIpv6 && addresses.some(({ value: address }) => address.includes(':'))) {
     const message = `The tunnel has an IPv6 address, which requires an MTU of at least ${leastMtuIpv6}.`;

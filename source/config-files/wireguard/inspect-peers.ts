@@ -17,7 +17,7 @@ export function checkPeers(peers: readonly ConfigSection[], own: string | undefi
     }
     for (const keepalive of valuesOf(peer, 'PersistentKeepalive'))
       if (!/^(?:off|\d{1,5})$/i.test(keepalive.value) || Number(keepalive.value) > 65_535)
-        found.error(keepalive, 'PersistentKeepalive', 'Use 0 to 65535 seconds, or off.', 'For example: PersistentKeepalive = 25');
+        found.error(keepalive, 'PersistentKeepalive', 'The value must be 0 to 65535 s, or off.', 'For example: PersistentKeepalive = 25');
   }
 }
 
@@ -45,7 +45,7 @@ function checkKeys(peer: ConfigSection, own: string | undefined, seen: Map<strin
 function checkNetworks(peer: ConfigSection, seen: Map<string, number>, found: Findings): void {
   const parts = partsOf(valuesOf(peer, 'AllowedIPs'));
   const [name, everything] = ['AllowedIPs', 'For all traffic: AllowedIPs = 0.0.0.0/0, ::/0'];
-  if (parts.length === 0) found.error({ line: peer.line, column: 1 }, name, 'No traffic is sent to this peer.', everything, 'R24');
+  if (parts.length === 0) found.error({ line: peer.line, column: 1 }, name, 'AllowedIPs is missing or empty.', everything, 'R24');
   for (const part of parts) {
     if (!isNetwork(part.value)) {
       const message = `"${part.value.slice(0, 45)}" is not a network.`;

@@ -20,7 +20,7 @@ export const effects: Readonly<Record<string, string>> = { up: 'starts it', unse
 
 const asked = {
   hostKey: 'presents an unknown host key',
-  secret: 'asks for a password or a code',
+  secret: 'requests a password or a code',
   confirm: 'requests confirmation to use a key',
 } as const;
 

@@ -34,7 +34,7 @@ export function noteBackup(ready: ReadyPlan, input: FlowInput): ReadyPlan {
     const where = location.startsWith('restic:') ? 'the restic repository' : cleanLine(location);
     return note(`${back}. The data is backed up first, to ${where}.`);
   }
-  const message = `${plan.component} is not backed up first, because no backup target is configured.`;
+  const message = `${plan.component} is not backed up first, because no backup destination is configured.`;
   const advice = `Pass --to /srv/backups, or add "backups: {${input.engineName}: /srv/backups}" to config.yaml to back up before every update.`;
   return { ...note(`${back}.`), findings: [...findings, warning('no-backup-place', message, advice)] };
 }

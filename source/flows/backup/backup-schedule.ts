@@ -80,7 +80,7 @@ async function scheduledTarget(scope: EngineScope, input: FlowInput): Promise<st
   if (/\/\/[^/@]*:[^/@]*@/.test(written)) {
     const message = 'The repository address contains a password, which any user could read in the command line of the timer.';
     const remedy =
-      'Use an address without a password; restic reads RESTIC_REST_USERNAME and RESTIC_REST_PASSWORD from an EnvironmentFile of the unit.';
+      'Use an address without a password, and set RESTIC_REST_USERNAME and RESTIC_REST_PASSWORD in an EnvironmentFile of the unit.';
     throw new Fault('refused.schedule', message, remedy);
   }
   if (optionOf(input, 'password-file') === undefined) {

@@ -30,12 +30,12 @@ export async function backupTarget(scope: EngineScope, input: FlowInput): Promis
   if (written === undefined && session.attended && !session.dryRun && !session.readOnly) {
     written = await session.ask.text({
       id: 'to',
-      label: `Backup target for ${engineName}`,
+      label: `Backup destination for ${engineName}`,
       help: `A folder on that host, best on another disk, or restic:REPOSITORY. Set "backups: {${engineName}: /srv/backups}" in config.yaml to keep it.`,
       check: locationProblem,
     });
   }
-  const problem = written === undefined ? 'No backup target is configured.' : locationProblem(written);
+  const problem = written === undefined ? 'No backup destination is configured.' : locationProblem(written);
   if (written === undefined || problem !== undefined) {
     const remedy = `Pass --to /srv/backups, or add "backups: {${engineName}: /srv/backups}" to config.yaml.`;
     throw new Fault('usage.backup', problem ?? '', remedy);
@@ -48,7 +48,7 @@ export async function backupTarget(scope: EngineScope, input: FlowInput): Promis
 
 function locationProblem(written: string): string | undefined {
   if (/^restic:./.test(written) || /^(?:\/.|~\/)/.test(written)) return undefined;
-  return `The backup target must be an absolute path or restic:REPOSITORY, not "${cleanLine(written)}".`;
+  return `The backup destination must be an absolute path or restic:REPOSITORY, not "${cleanLine(written)}".`;
 }
 
 async function passwordOf(scope: EngineScope, input: FlowInput): Promise<{ value: string } | { file: string }> {

@@ -3,7 +3,7 @@ import { defaultRetention } from '../../stack/backup/retention.ts';
 import { type Flow, flow, lazyFlows } from '../flow.ts';
 
 export const targetFlags = {
-  to: { meaning: 'backup target: a folder on the host, or restic:REPOSITORY', value: 'TARGET' },
+  to: { meaning: 'backup destination: a folder on the host, or restic:REPOSITORY', value: 'TARGET' },
   'password-file': { meaning: 'file on the host that contains the repository password, for unattended runs', value: 'FILE' },
 } as const;
 

@@ -152,7 +152,7 @@ function entryFields(id: string, catalog: Catalog): FormField[] {
     field('name', 'Product name', 'Name as the project writes it, e.g. Gotify.', { check: textProblem }),
     field('kind', 'Kind', 'Kind of component, without the product name, e.g. Push notifications.', { check: textProblem }),
     field('group', 'Group', 'Catalog lists show the component in this group.', choice(groups)),
-    field('image', 'Image', 'Image with its tag. Containers are recognized by their image.', { check: imageProblem }),
+    field('image', 'Image', 'Image with its tag. Containers are recognised by their image.', { check: imageProblem }),
     field('port', 'Container port', 'Port of the web UI in the container, e.g. 80.', { check: containerPortProblem }),
     field('host-port', 'Host port', 'Default host port of the web UI, on 127.0.0.1, e.g. 8770.', { check: hostPortProblem }),
     field('health', 'Health path', 'Path that responds without a login, e.g. /health, or / for the web UI.', { check: pathProblem }),

@@ -17,7 +17,7 @@ export const deployFlows: readonly Flow[] = lazyFlows({ about: 'component' }, [
   flow('operate', 'update', {
     title: 'Update to the newest images',
     summary:
-      'Checks the registry for newer images and the catalog for newer tags, and shows what would change and any manual steps. Then backs up the component if a backup target is configured, pulls the images, recreates the containers, and waits until the component is healthy. "all" updates the whole stack.',
+      'Checks the registry for newer images and the catalog for newer tags, and shows what would change and any manual steps. Then backs up the component if a backup destination is configured, pulls the images, recreates the containers, and waits until the component is healthy. "all" updates the whole stack.',
     all: true,
     flags: { ...targetFlags, 'no-backup': { meaning: 'update without a backup' } },
     ours: true,

@@ -236,7 +236,7 @@ function backupState({ scope: { context }, entry }: StackFacts, input: FlowInput
   if (isFresh) return { state: 'warning' as const, summary: `no new backup will be created; ${last}` };
   return {
     state: 'blocked' as const,
-    summary: `no backup will be created (${isBackupRequested(input) ? 'no backup target is configured' : '--no-backup'}); ${last}`,
+    summary: `no backup will be created (${isBackupRequested(input) ? 'no backup destination is configured' : '--no-backup'}); ${last}`,
     advice: isBackupRequested(input)
       ? `Run quarterdeck backup ${id} --to /srv/backups, or add "backups: {${input.engineName}: /srv/backups}" to config.yaml.`
       : `Omit --no-backup, or back up first: quarterdeck backup ${id}`,

@@ -206,6 +206,6 @@ function putInEffect(proxy: CatalogEntry | undefined): Plan['after'] {
   };
   return [
     ...step('validate', 'validates the changed rules before they are loaded'),
-    ...step('reload', 'loads the changed rules; connections are kept'),
+    ...step('reload', 'loads the changed rules; WebSocket connections are closed'),
   ];
 }

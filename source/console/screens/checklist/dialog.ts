@@ -63,7 +63,7 @@ function nothingHere({ question }: ChecklistDialog): string {
     if (item)
       return `Enter has no effect on this item. Select "${item.title}" to ${label.charAt(0).toLowerCase()}${label.slice(1).replace(/:.*$/, '')}.`;
   }
-  return 'Enter has no effect while an item is blocking.';
+  return 'Enter has no effect while an item is blocked.';
 }
 
 export function pressChecklist(dialog: ChecklistDialog, press: KeyPress, is: Keymap['is'], shown: ChecklistRows): DialogStep {
@@ -80,6 +80,6 @@ export function pressChecklist(dialog: ChecklistDialog, press: KeyPress, is: Key
   const answer = checklistAnswers(dialog).find(({ key }) => (key === 'enter' ? is(press, 'accept') : press.name === key));
   if (answer) return answer.value === 'leave' ? 'leave' : { answer: answer.value };
   if (is(press, 'accept')) return { change: { problem: nothingHere(dialog) } };
-  if (press.name === 's') return { change: { problem: 'This item does not block, so it cannot be skipped.' } };
+  if (press.name === 's') return { change: { problem: 'This item is not blocked, so it cannot be skipped.' } };
   return undefined;
 }

@@ -124,7 +124,7 @@ function setupTaskLines({ theme, width, component: { setupTasks } }: OverviewOpt
       ];
     }),
     ...(left.some(({ by }) => by === 'hand')
-      ? paragraph(theme, 'faint', 'To confirm tasks that cannot be checked automatically: ": tasks".', width - 4, '   ')
+      ? paragraph(theme, 'faint', 'To confirm tasks that cannot be checked automatically, press : and type tasks.', width - 4, '   ')
       : []),
   ];
 }

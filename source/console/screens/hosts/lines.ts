@@ -81,7 +81,7 @@ export function engineFactsOf(
     ['connection', destination !== undefined ? `ssh ${destination}` : engineView.hostKind === 'ssh' ? 'ssh' : 'this machine'],
     ['state', `${state} for ${durationText(nowMs - (connection ?? link).sinceMs)}`],
     ['engine', engine.kind === undefined ? '' : whole],
-    ['clock', skew && `${skew} of this machine; ages use the local clock`],
+    ['clock', skew && `${skew} of this machine; ages use this machine's clock`],
     ['problem', trouble?.message ?? ''],
     ['remedy', trouble?.remedy ?? ''],
     ['next try', trouble === undefined ? '' : seconds === undefined ? 'on request' : seconds > 0 ? `in ${seconds} s` : 'now'],

@@ -43,12 +43,12 @@ test('takes no keys away from who is doing something else: a line says who asks,
   await screen.press('/');
   await screen.type('va');
   const asked = questions.ask('nas', password, signal);
-  await screen.sees('nas asks for a password or a code.', 'a answers');
+  await screen.sees('nas requests a password or a code.', 'a answers');
   await screen.type('ult');
   await screen.sees('vault');
   await screen.press('enter', 'a');
   await screen.sees('Connect to nas');
-  await screen.misses('nas asks for a password');
+  await screen.misses('nas requests a password');
   await screen.type('geheim');
   await screen.press('enter');
   expect(await asked).toBe('geheim');
@@ -114,6 +114,6 @@ test('puts the next question of a host that was just answered at once, until ano
   await screen.press('j');
   const later = questions.ask('nas', password, signal);
   later.catch(() => undefined);
-  await screen.sees('nas asks for a password or a code.');
+  await screen.sees('nas requests a password or a code.');
   await screen.misses('Connect to nas');
 });

@@ -95,5 +95,5 @@ export function pressReview(dialog: ReviewDialog, press: KeyPress, is: Keymap['i
   if (is(press, 'remedy')) return { change: { problem: 'This line has no action.' } };
   const action = actionKeys(review).find(({ key }) => (key === 'enter' ? is(press, 'accept') : press.name === key));
   if (!action) return undefined;
-  return action.blocked === undefined ? { answer: action.id } : { change: { problem: `Not now: ${action.blocked}` } };
+  return action.blocked === undefined ? { answer: action.id } : { change: { problem: `Blocked: ${action.blocked}` } };
 }
