@@ -86,10 +86,10 @@ test('A: the nodes in columns, what one of them needs, back to the list, and awa
   await screen.press('enter');
   await screen.sees('[x] Exit node: all other traffic', 'Sends POST', '/api/v1/node/4/approve_routes.');
   await screen.press('enter');
-  await screen.sees('Approved for engine-room: routes to everywhere: ok', 'Node', /▸ engine-room .* 2 routes/);
+  await screen.sees('Approved routes of engine-room: exit node: ok', 'Node', /▸ engine-room .* 2 routes/);
   expect(misfits(screen.frame(), size)).toEqual([]);
   await screen.press('esc');
-  await screen.sees('Approved for engine-room: routes to everywhere.');
+  await screen.sees('Approved routes of engine-room: exit node.');
 });
 
 test('what cuts a node off is confirmed, and a no leads back to the list', async () => {

@@ -67,7 +67,7 @@ describe('the upgrade of a cluster in the console, at 80 x 24 (R73)', { timeout:
     expect(misfits(screen.frame(), size)).toEqual([]);
     await screen.press('enter');
     // An irreversible step requires confirmation.
-    await screen.sees('Upgrade the control plane on cp-1 to v1.32.4', 'The only way back from v1.32.4 is to restore etcd', 'y yes');
+    await screen.sees('Upgrade the control plane on cp-1 to v1.32.4', 'A downgrade from v1.32.4 is not supported.', 'y yes');
     expect(misfits(screen.frame(), size)).toEqual([]);
     await screen.press('y');
     await screen.sees('Drain worker-2', /loses its emptyDir data/);

@@ -81,7 +81,7 @@ export function meaningOf(
     case 404:
       return means('blocked', withoutEndpoint, 'the portal does not support this check.');
     default:
-      return means('blocked', 'a response that reverse proxies do not accept.', `the portal fails with status ${status}.`);
+      return means('blocked', 'a response that reverse proxies do not accept.', `the portal returned status ${status}.`);
   }
 }
 

@@ -114,7 +114,7 @@ const endText = ({ expires }: Pick<PortalBan, 'expires'>) => (expires === 'never
 
 /** Returns every ban of the chosen user or address: one can be banned more than once. */
 async function choose(session: Session, input: FlowInput, bans: readonly PortalBan[]): Promise<readonly PortalBan[]> {
-  const [word] = wordsUpTo(1, input, { takes: 'Specify one user or address at a time', remedy: 'Run the command once for each one.' });
+  const [word] = wordsUpTo(1, input, { takes: 'Specify one user or address at a time', remedy: 'Run the command once for each of them.' });
   const keyOf = ({ kind, whom }: PortalBan) => `${kind}:${whom}`;
   if (word !== undefined) return bans.filter(({ whom }) => whom === word);
   const kinds = new Map(bans.map((ban) => [keyOf(ban), ban]));

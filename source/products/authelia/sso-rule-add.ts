@@ -26,7 +26,7 @@ export const ssoRuleAdd = onEngine(async (scope, input, session, context) => {
   const before = one.facts.deployment?.files[file];
   if (before === undefined) {
     const message = `${id} has no ${file} in its folder.`;
-    throw new Fault('failed.portal', message, `The portal uses another configuration file. Add the rule there: quarterdeck edit ${id}`);
+    throw new Fault('failed.portal', message, `Add the rule to the configuration file that the portal uses: quarterdeck edit ${id}`);
   }
   const left = `No rule was added to ${id}.`;
   const { rule, position } = await unlessCancelled(session, left, () => askRule(session, input, running));

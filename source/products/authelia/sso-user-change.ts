@@ -150,7 +150,7 @@ export async function chooseUser({ session, users: { users } }: OpenUsers, input
 }
 
 async function askUser(session: Session, users: readonly PortalUser[]): Promise<string> {
-  if (users.length === 0) throw new Fault('usage.user', 'The file has no user for this change.', 'Nothing to do.');
+  if (users.length === 0) throw new Fault('usage.user', 'No user can be changed in this way.', 'List the users: quarterdeck sso users');
   const choices = users.map(({ name, displayName, groups, disabled }) => ({
     value: name,
     label: cleanLine(name),

@@ -87,7 +87,7 @@ async function chooseTarget({ session, input }: FlowPrevention, guards: readonly
   const answer = await session.ask.text({
     id: 'target',
     label: 'Address, range or country',
-    help: 'For example: 192.0.2.7, 192.0.2.0/24, 2001:db8::/32 or FR. Bans that would lock you out are refused.',
+    help: 'For example: 192.0.2.7, 192.0.2.0/24, 2001:db8::/32 or FR. Bans on addresses and ranges that would lock you out are refused.',
     check: (text) => targetProblem(text, (target) => (session.attended ? lockOutReason(target, guards) : undefined)),
   });
   return targetOf(answer);

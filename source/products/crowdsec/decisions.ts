@@ -127,7 +127,7 @@ export const unban = onPrevention(async (prevention) => {
   for (const { id } of shared) await endDecision(prevention, id);
   if (shared.length > 0) left = await crowdsec.decisionsAbout(target, session.signal);
   const isListed = !onlyOwn ? before.some(isShared) || shared.length > 0 : own.some(isShared);
-  const back = ` ${target.shown} is in a shared list, so the next pull bans it again unless it is in an allowlist (quarterdeck allowlists add).`;
+  const back = ` ${target.shown} is in a shared list, so a later pull may ban it again unless it is in an allowlist (quarterdeck allowlists add).`;
   const ranges = [...new Set(around.map(({ value }) => value))].filter((value) => !left.some((decision) => decision.value === value));
   const [bans, were] = ranges.length > 1 ? ['bans', 'were'] : ['ban', 'was'];
   const lifted =

@@ -13,7 +13,7 @@ export const crowdsecFlows = lazyFlows(shared, [
   resumableFlow('operate', 'ban', {
     title: 'Ban an address, a range or a country',
     summary:
-      'Bans an address, a range or a country for a limited time. Refuses bans that would lock you out, such as bans on your own address (with IPv6, its whole /64), your hosts, gateways, or private networks of the host and of containers. Other private addresses require confirmation.',
+      'Bans an address, a range or a country for a limited time. Refuses bans on addresses and ranges that would lock you out, such as your own address (with IPv6, its whole /64), your hosts, gateways, or private networks of the host and of containers. Other private addresses require confirmation.',
     usage: '[ADDRESS|RANGE|COUNTRY]',
     flags: {
       for: { meaning: 'duration: 30m, 4h, 7d (default: 4h)', value: 'DURATION' },
@@ -27,7 +27,7 @@ export const crowdsecFlows = lazyFlows(shared, [
   resumableFlow('operate', 'unban', {
     title: 'Lift a ban',
     summary:
-      'Deletes all decisions for an address, a range or a country, and lists the remaining ones. Decisions from shared lists return with the next pull, unless the address is in an allowlist.',
+      'Deletes all decisions for an address, a range or a country, and lists the remaining ones. Decisions from shared lists may return with a later pull, unless the address is in an allowlist.',
     usage: '[ADDRESS|RANGE|COUNTRY]',
     load: async () => (await import('./decisions.ts')).unban,
   }),
@@ -47,7 +47,7 @@ export const crowdsecFlows = lazyFlows(shared, [
   }),
   flow('read', 'allowlists list', {
     title: 'List allowlists',
-    summary: 'Lists the allowlists and their addresses, which CrowdSec never bans automatically (CrowdSec 1.6.6 or later).',
+    summary: 'Lists the allowlists and their addresses, which CrowdSec does not ban automatically. Requires CrowdSec 1.6.6 or later.',
     load: async () => (await import('./allowlists.ts')).allowlistsList,
   }),
   flow('read', 'allowlists check', {

@@ -89,7 +89,7 @@ export const collectionsRemove = onPrevention(async (prevention) => {
     title: `Remove the collection ${name}`,
     words: ['collections', 'remove', name],
     what: `remove ${name}`,
-    consequences: ['The scenarios of this collection no longer detect anything. Existing bans stay until they expire.'],
+    consequences: ['Scenarios that only this collection uses no longer detect anything. Existing bans stay until they expire.'],
     limitMs: fetchLimitMs,
   });
   if (session.dryRun) return { message: `Dry run: ${name} was not removed.` };
@@ -145,7 +145,7 @@ export const hubUpgrade = onPrevention(async (prevention) => {
   const isOld = !session.dryRun && (await isNotStartedSince(prevention));
   const none = { upgraded: [], left: [] };
   if (behind.length === 0) {
-    if (session.dryRun) return { message: 'Dry run: the hub index was not updated, and by its current state nothing would be upgraded.' };
+    if (session.dryRun) return { message: 'Dry run: the hub index was not updated. With the current index, nothing would be upgraded.' };
     const message = upToDateText(before);
     const due = isOld || (await reloadIsDue(prevention, before));
     return due ? reloadedOutcome(prevention, message, none) : { message, data: { ...none, reloaded: false } };

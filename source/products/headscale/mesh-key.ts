@@ -176,7 +176,7 @@ function formOf({ input, client }: FlowMesh, users: readonly MeshUser[]): Form {
         'keep',
         'Store the key',
         options['no-keep'] !== true,
-        'The server never shows the key again. To reveal a stored key: quarterdeck secrets reveal.',
+        'The key is shown only once. To reveal a stored key later: quarterdeck secrets reveal.',
       ),
     ],
     check: ({ user, tags }) => (user === nobody && tagsOf(tags ?? '').length === 0 ? { tags: 'A key without a user requires a tag.' } : {}),

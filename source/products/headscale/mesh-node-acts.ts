@@ -50,7 +50,7 @@ export async function expireNode(step: NodeStep): Promise<string> {
     title: `Expire ${node.name}`,
     request: `POST /api/v1/node/${node.id}/expire`,
     consequences: [
-      `${node.name} is disconnected immediately, until you log in again on the node.`,
+      `${node.name} is disconnected immediately. To reconnect it, log in again on the node.`,
       ...(node.routes && node.routes.serving.length > 0
         ? [`Routes through ${node.name} become unreachable: ${node.routes.serving.join(', ')}`]
         : []),
@@ -131,7 +131,7 @@ export async function tagNode(step: NodeStep): Promise<string> {
   const known = policy ? tagsDefined(policy.text) : [];
   const check = (text: string) => {
     const tags = tagsOf(text);
-    if (tags.length === 0) return 'Enter at least one tag. Tags of a node cannot all be removed.';
+    if (tags.length === 0) return 'Enter at least one tag. A tagged node must keep at least one tag.';
     const strange = tags.find((tag) => !known.includes(tag));
     return (
       tags.map(tagProblem).find(Boolean) ?? (strange !== undefined ? `The policy does not list ${strange} under tagOwners.` : undefined)
@@ -202,9 +202,9 @@ export async function routeNode(step: NodeStep): Promise<string> {
     done: async () => isSameSet((await now(step))?.routes?.approved ?? approved, wanted),
     run: (grant) => client.approveRoutes(grant, node, wanted),
   });
-  const everywhere = wanted.some((route) => exitRoutes.includes(route)) ? ['everywhere'] : [];
+  const everywhere = wanted.some((route) => exitRoutes.includes(route)) ? ['exit node'] : [];
   const led = [...wanted.filter((route) => !exitRoutes.includes(route)), ...everywhere];
-  return led.length === 0 ? `${node.name} has no approved routes.` : `Approved for ${node.name}: routes to ${led.join(', ')}.`;
+  return led.length === 0 ? `${node.name} has no approved routes.` : `Approved routes of ${node.name}: ${led.join(', ')}.`;
 }
 
 export async function deleteNode(step: NodeStep): Promise<string> {

@@ -131,7 +131,7 @@ export async function connectionFindings(access: MeshAccess, text: string): Prom
   const [level, message] = deniesAll(text)
     ? (['blocking', `${own}, and this policy allows no connections.`] as const)
     : (['warning', `${own}. Make sure that a rule allows your connection, or that you have another way to log in.`] as const);
-  return [{ id: 'way-0', level, message, advice: 'If you lose your connection, you cannot fix the policy.' }];
+  return [{ id: 'way-0', level, message, advice: 'Without this connection, you may be unable to fix the policy.' }];
 }
 
 function reviewOf(before: string | undefined, text: string, judgement: PolicyJudgement, warnings: Review['findings'], isPiped: boolean) {

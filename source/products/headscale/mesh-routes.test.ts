@@ -55,7 +55,7 @@ async function open(minor: number) {
 test.each([23, 25])('before 0.26 each route is approved by its number, and both ways out with one call (0.%i)', async (minor) => {
   const { approve, node } = await open(minor);
   const out = await approve('engine-room', 'exit');
-  expect(out.message).toBe('Approved for engine-room: routes to everywhere.');
+  expect(out.message).toBe('Approved routes of engine-room: exit node.');
   expect(out.request).toMatch(/^POST \/api\/v1\/routes\/\d+\/enable: 0\.0\.0\.0\/0, ::\/0$/);
   expect((await node('engine-room')).routes?.approved).toEqual(['0.0.0.0/0', '::/0']);
   const none = await approve('nas', 'none');

@@ -49,7 +49,7 @@ export const caIssue: Procedure = async (session, input, context) => {
       const [certificate] = await certificatesIn(pem);
       if (!certificate) throw new Fault('failed.authority', 'The response is not a certificate.', `Check the log of ${id}.`);
       const wrong = wrongText(checkCertificate(certificate, { authorities: roots, chain: [...chain, ...(await certificatesIn(pem))] }));
-      if (wrong !== '') throw new Fault('failed.authority', `The issued certificate is not valid: ${wrong}.`, 'It was not written.');
+      if (wrong !== '') throw new Fault('failed.authority', `Invalid certificate (not written): ${wrong}.`, `Check the log of ${id}.`);
       await host.files.write(grant, file, Buffer.from(pem), { mode: 0o644 });
       return certificate.validTo;
     },

@@ -57,7 +57,7 @@ export const identityFlows = lazyFlows({ about: 'component' }, [
     title: 'Issue a certificate',
     speaks: 'step-ca',
     summary:
-      'Issues a certificate from the internal certificate authority for one or more names. The key is created on the host where it is used, never leaves that host, and is readable only by its owner.',
+      'Issues a certificate from the internal certificate authority for one or more names. The key is created on the host, is not sent to the certificate authority, and is readable only by its owner.',
     usage: '[NAME...]',
     flags: {
       folder: { meaning: 'absolute path of the host folder for the certificate and key', value: 'FOLDER' },

@@ -195,7 +195,7 @@ const copyEvidence = (node: string, file: string) => [
 async function observeState(checklist: ClusterChecklist, { name, nodeExec }: SnapshotSource): Promise<CheckResult> {
   const { signal } = checklist.session;
   const { database, token } = sqliteState;
-  const byHand = `Stop k3s on ${name || 'the server'} and copy ${database.replace('/state.db', '')} and ${token}, or back up the external database. Then skip this item with the location of the backup as the reason.`;
+  const byHand = `Stop k3s on ${name || 'the server'}, copy ${database.replace('/state.db', '')} and ${token}, and start k3s again; or back up the external database. Then skip this item with the location of the backup as the reason.`;
   if (!nodeExec) return blocked('cannot be checked from this machine, because the state is in SQLite or in an external database', byHand);
   if (!(await hasSqlite(nodeExec, signal))) {
     const advice = 'Back up the database and the token of the server. Then skip this item with the location of the backup as the reason.';

@@ -837,7 +837,7 @@ describe('walking', () => {
     const outcome = await fixture.run(['practice'], { to: '1.31.8', via: ['1.30.12'], skip: [...skips, 'control-plane cp-2=next week'] });
     expect(outcome).toMatchObject({
       exitCode: 1,
-      message: 'practice is not fully upgraded to v1.31.8: an API server runs v1.31.6.',
+      message: 'practice is not fully upgraded to v1.31.8: an API server still runs v1.31.6.',
     });
   });
 

@@ -217,7 +217,7 @@ function order(checklist: ClusterChecklist): string[] {
 function goText({ facts, target }: ClusterChecklist): string {
   if (facts.distribution.kind === 'talos') return 'Continue: all nodes together, with talosctl';
   const first = facts.distribution.isOneProgram ? 'servers one at a time, then' : 'the control plane, then';
-  const early = nodesBefore(facts, target).length > 0 ? 'nodes that are too old, ' : '';
+  const early = nodesBefore(facts, target).length > 0 ? 'nodes that are too old first, then ' : '';
   return `Continue: ${early}${isPlaneAt(facts, target) ? '' : `${first} `}nodes one at a time`;
 }
 
@@ -264,7 +264,7 @@ async function finish(checklist: ClusterChecklist): Promise<FlowOutcome> {
   const notReady = nodes.filter(({ ready }) => !ready).map(({ name }) => name);
   const left = [
     ...problems.map((problem) => problem.replace(/\.$/, '')),
-    ...(isPlaneAt(checklist.facts, target) ? [] : [`an API server runs ${oldestApiServer(checklist.facts).text}`]),
+    ...(isPlaneAt(checklist.facts, target) ? [] : [`an API server still runs ${oldestApiServer(checklist.facts).text}`]),
     ...behind.map((name) => `${name} is not upgraded`),
     ...notReady.map((name) => `${name} is not ready`),
   ];

@@ -62,7 +62,7 @@ export async function upgradeControlPlane(checklist: ClusterChecklist): Promise<
       commands,
       seen: at,
       destroys: [
-        `The only way back from ${target.text} is to restore etcd${typeof snapshot === 'string' ? ` from ${snapshot}` : ''}.`,
+        `A downgrade from ${target.text} is not supported. To go back, restore the cluster state${typeof snapshot === 'string' ? ` from ${snapshot}` : ''}.`,
         'The API server restarts and is briefly unavailable.',
       ],
     });

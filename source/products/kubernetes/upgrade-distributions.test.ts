@@ -159,7 +159,7 @@ describe('k3s with SQLite (R73)', () => {
     fixture.reached = false;
     expect(itemsOf((await fixture.run(['practice'], { to: '1.32.4', check: true })).data)['snapshot']).toMatchObject({
       state: 'blocked',
-      advice: expect.stringMatching(/Stop k3s on cp-1 and copy \/var\/lib\/rancher\/k3s\/server\/db and .*token/),
+      advice: expect.stringMatching(/Stop k3s on cp-1, copy \/var\/lib\/rancher\/k3s\/server\/db and .*token/),
     });
   });
 });

@@ -23,7 +23,7 @@ export const nebulaFlows = lazyFlows({ about: 'host' }, [
         meaning: 'write ca.crt, NAME.crt and NAME.key to this folder on this machine; only the owner can read the key',
         value: 'FOLDER',
       },
-      install: { meaning: 'install the certificate and key for overlay-mesh on this host, even if it is not deployed yet' },
+      install: { meaning: 'install the certificate and key for overlay-mesh on the host, even if overlay-mesh is not deployed yet' },
     },
     load: async () => (await import('./overlay.ts')).overlaySign,
   }),

@@ -56,7 +56,7 @@ export const overlayList: Procedure = async (session, input, context) => {
         ? `Expired: ${over} of ${countText(all.length, 'certificate')}.`
         : soon > 0
           ? `Expiring within 30 days: ${soon} of ${countText(all.length, 'certificate')}.`
-          : 'All certificates are valid for more than 30 days.',
+          : 'No certificate expires within 30 days.',
     data: {
       authority: { name: authority.name, until: new Date(authority.untilMs).toISOString() },
       nodes: rows.map(({ certificate: _, untilMs, ...node }) => ({ ...node, until: new Date(untilMs).toISOString() })),

@@ -54,7 +54,7 @@ export const overlayCa: Procedure = async (session, input, context) => {
   const made = await thisOrEarlier(session, signed, async () => (await meshOf(book)).authority.certificate);
   if (!made) return { message: 'Dry run: no CA was created.' };
   return {
-    message: `Created ${name}, valid until ${dayText(made.untilMs)}. Its key is in the secret store. To back up the key: quarterdeck secrets export. To sign a node: quarterdeck overlay sign NAME`,
+    message: `Created the CA ${name}, valid until ${dayText(made.untilMs)}. Its key is in the secret store. To back up the key: quarterdeck secrets export. To sign a node: quarterdeck overlay sign NAME`,
     data: { authority: jsonOf(made) },
   };
 };
@@ -198,7 +198,7 @@ async function nodeOf(session: Session, input: FlowInput, mesh: OverlayMesh): Pr
   const name = await wordOr(session, input, {
     id: 'name',
     label: 'Node',
-    help: names.length > 0 ? `Already signed: ${names.slice(0, 8).join(', ')}. To renew, reuse the name.` : 'Name in the mesh, e.g. nas.',
+    help: names.length > 0 ? `Already signed: ${names.slice(0, 8).join(', ')}. Enter one to renew it.` : 'Name in the mesh, e.g. nas.',
   });
   const before = mesh.nodes.find((node) => node.name === name);
   const networkProblem = (text: string) => {
@@ -240,7 +240,7 @@ async function wordOr(session: Session, { words }: FlowInput, question: Pick<Tex
   const [given] = wordsUpTo(1, { words }, { takes: 'Specify one name at a time', remedy: 'Quote a name that contains spaces.' });
   const check = (text: string) =>
     /^[\p{L}\p{N}][\p{L}\p{N} ._-]{0,59}$/u.test(text.trim()) ? undefined : 'Enter 1 to 60 letters, digits, spaces or . _ -';
-  return argumentOrPrompt(session, { ...question, check, given, code: 'usage.overlay', remedy: 'For the accepted values, add --help.' });
+  return argumentOrPrompt(session, { ...question, check, given, code: 'usage.overlay', remedy: 'See the accepted values with --help.' });
 }
 
 async function groupsOf(session: Session, input: FlowInput, before: readonly string[]): Promise<readonly string[]> {
@@ -261,5 +261,5 @@ function forOption(input: FlowInput): number | undefined {
 }
 
 function throwIf(what: string, problem: string | undefined): void {
-  if (problem !== undefined) throw new Fault('usage.overlay', `${what}: ${problem}`, 'For the accepted values, add --help.');
+  if (problem !== undefined) throw new Fault('usage.overlay', `${what}: ${problem}`, 'See the accepted values with --help.');
 }

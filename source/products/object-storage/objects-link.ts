@@ -16,7 +16,7 @@ const shownSeconds = 60;
 const usualSeconds = 3600;
 
 export const objectsLink: Procedure = async (session, input, context) => {
-  const [word] = wordsUpTo(1, input, { takes: 'One object at a time', remedy: `quarterdeck ${usage}` });
+  const [word] = wordsUpTo(1, input, { takes: 'Specify one object at a time', remedy: `Usage: quarterdeck ${usage}` });
   const name = await requireObject(session, word, usage);
   const seconds = secondsOf(optionOf(input, 'for'));
   const base = baseOf(optionOf(input, 'base'));
@@ -72,7 +72,7 @@ export const objectsCheck: Procedure = async (session, input, context) => {
 function linkProblem(text: string): string | undefined {
   const url = URL.canParse(text.trim()) ? new URL(text.trim()) : undefined;
   if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:')) return 'A link must start with http:// or https://.';
-  return url.searchParams.has('X-Amz-Signature') ? undefined : 'The link has no signature, so it grants no access.';
+  return url.searchParams.has('X-Amz-Signature') ? undefined : 'The link is not signed: X-Amz-Signature is missing.';
 }
 
 function secondsOf(written: string | undefined): number {

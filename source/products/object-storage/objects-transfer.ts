@@ -15,7 +15,7 @@ const getUsage = 'objects get COMPONENT BUCKET/KEY [FILE]';
 const transferLimitMs = 24 * 3_600_000;
 
 export const objectsGet: Procedure = async (session, input, context) => {
-  const [word, written] = wordsUpTo(2, input, { takes: 'One object and one file at a time', remedy: `quarterdeck ${getUsage}` });
+  const [word, written] = wordsUpTo(2, input, { takes: 'Specify one object and one file', remedy: `Usage: quarterdeck ${getUsage}` });
   const name = await requireObject(session, word, getUsage);
   const path = fileOf(written ?? `./${posix.basename(name.key)}`);
   const file = cleanLine(path);
@@ -51,7 +51,7 @@ const putUsage = 'objects put COMPONENT FILE BUCKET/[KEY]';
 const uploadStep = 'upload';
 
 export const objectsPut: Procedure = async (session, input, context) => {
-  const [file, to] = wordsUpTo(2, input, { takes: 'One file at a time', remedy: `quarterdeck ${putUsage}` });
+  const [file, to] = wordsUpTo(2, input, { takes: 'Specify one file at a time', remedy: `Usage: quarterdeck ${putUsage}` });
   const check = (text: string) => (text.trim() === '' ? 'Enter a file path.' : undefined);
   const written = file ?? (await session.ask.text({ id: 'file', label: 'File on this machine', check }));
   const source = await openLocalSource(fileOf(written));
@@ -127,7 +127,7 @@ async function throwUnlessWhole(store: ObjectStore, name: ObjectName, sizeBytes:
 const removeUsage = 'objects remove COMPONENT BUCKET/KEY';
 
 export const objectsRemove: Procedure = async (session, input, context) => {
-  const [word] = wordsUpTo(1, input, { takes: 'One object at a time', remedy: `quarterdeck ${removeUsage}` });
+  const [word] = wordsUpTo(1, input, { takes: 'Specify one object at a time', remedy: `Usage: quarterdeck ${removeUsage}` });
   const name = await requireObject(session, word, removeUsage);
   const { store } = await openObjects(session, input, context);
   const there = await factsOf(store, name, session.signal);

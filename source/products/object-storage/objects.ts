@@ -68,7 +68,7 @@ function splitName(word: string, usage: string): ObjectName {
   return { bucket, key };
 }
 
-const wrong = (message: string, usage: string) => new Fault('usage.object', message, `quarterdeck ${usage}`);
+const wrong = (message: string, usage: string) => new Fault('usage.object', message, `Usage: quarterdeck ${usage}`);
 
 const usage = 'objects list COMPONENT [BUCKET[/PREFIX]]';
 const mostAtFirst = 1000;
@@ -78,7 +78,7 @@ const ago = (ms: number | undefined) => (ms === undefined ? '' : agoText(Date.no
 const timeText = (ms: number | undefined) => (ms === undefined ? undefined : new Date(ms).toISOString());
 
 export const objectsList: Procedure = async (session, input, context) => {
-  const [word] = wordsUpTo(1, input, { takes: 'One bucket at a time', remedy: `quarterdeck ${usage}` });
+  const [word] = wordsUpTo(1, input, { takes: 'Specify one bucket at a time', remedy: `Usage: quarterdeck ${usage}` });
   const asked = word === undefined ? undefined : splitName(word, usage);
   const { store, component } = await openObjects(session, input, context);
   if (asked === undefined) {

@@ -44,7 +44,7 @@ export const tunnelFlows = [
     flow('read', 'ingress check', {
       title: 'Check the rules of an outbound tunnel',
       summary:
-        'Checks the ingress rules of an outbound tunnel (cloudflared), reports problems with line and column, and shows which rule matches an address. Without a file, checks the deployed tunnel. Exits with 1 if there are mistakes; warnings alone do not count.',
+        'Checks the ingress rules of an outbound tunnel (cloudflared), reports problems with line and column, and shows which rule matches an address. Without a file, checks the deployed tunnel. Exits with 1 if there are errors, but not if there are only warnings.',
       usage: '[FILE] [ADDRESS...]',
       flags: { stdin: { meaning: 'read the configuration from standard input' } },
       load: async () => (await import('./ingress-check.ts')).ingressCheck,

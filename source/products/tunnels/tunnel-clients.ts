@@ -146,7 +146,7 @@ function jsonOf({ lastHandshakeMs, ...client }: TunnelClient): object {
   return { ...client, ...(lastHandshakeMs !== undefined && { lastHandshake: new Date(lastHandshakeMs).toISOString() }) };
 }
 
-const oneWord = { takes: 'One device at a time', remedy: 'Quote a name that contains spaces.' };
+const oneWord = { takes: 'Specify one device at a time', remedy: 'Quote a name that contains spaces.' };
 
 async function newName(session: Session, input: FlowInput, clients: readonly TunnelClient[], path: string): Promise<string> {
   const [noted] = session.noted(deviceStep);

@@ -126,7 +126,7 @@ export const vaultApprole = onOpenVault(async (vault, input) => {
   const question = {
     id: 'role',
     label: 'Program',
-    help: 'Name of the role, one for each program. An existing role gets another secret ID.',
+    help: 'Use a separate role for each program. An existing role gets another secret ID.',
     check: (text: string) => (/^[\w.-]{1,100}$/.test(text.trim()) ? undefined : 'Use letters, digits, dots, hyphens and underscores.'),
   };
   const name = (input.words[0] ?? (await session.ask.text(question))).trim();
@@ -226,5 +226,5 @@ async function askPolicies(session: Session, known: readonly string[]): Promise<
 
 async function askTtl(session: Session): Promise<number> {
   if (!session.attended) return 20 * 60;
-  return session.ask.duration({ id: 'ttl', label: 'Token validity', help: 'The program must then log in again.', initial: '20m' });
+  return session.ask.duration({ id: 'ttl', label: 'Token validity', help: 'The program logs in again after this time.', initial: '20m' });
 }

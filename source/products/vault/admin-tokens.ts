@@ -61,7 +61,7 @@ export const vaultAdmin: Procedure = async (session, input, context) => {
   const isOurs = (await access.policy(policyName, session.signal))?.trim() === policyText.trim();
   const missing = isOurs ? [] : await missingCapabilities(new VaultAccess(endpoint, made), session.signal);
   const about = `an admin token for ${name} on ${component.id} (${facts.policies.join(', ')})`;
-  const expiry = `It expires unless it is renewed every ${periodSeconds / 86_400} days.`;
+  const expiry = `The token expires unless it is renewed every ${periodSeconds / 86_400} days.`;
   const existed = `The policy ${policyName} already existed, and it`;
   const data = { name, policies: facts.policies, accessor: facts.accessor };
   if (missing.length > 0) {

@@ -121,7 +121,7 @@ function outcomeOf({ sealed, type }: SealStatus, made: ShareCounts & { recovery:
         ...(sealed && !recovery ? [unseal] : []),
         {
           id: 'second-admin',
-          title: 'Create another admin token, test it, then revoke the root token',
+          title: 'Create an admin token, test it, then revoke the root token',
           detail: `quarterdeck vault admin ${id}, then quarterdeck vault revoke-root ${id}. By default, newer versions cannot create a root token without a login.`,
           byHand: true,
         },

@@ -136,7 +136,7 @@ export const secretsImport: Procedure = async (session, input, context) => {
   const sorted = await sort(bundle, kept, vault, session.signal);
   const { added, replaced, same } = sorted;
   if (added.length + replaced.length === 0)
-    return { message: `Nothing to import: ${countText(same.length, 'secret')} already stored with the same values.` };
+    return { message: `Nothing to import: the values of ${countText(same.length, 'secret')} are already stored.` };
 
   const lines = (secrets: readonly Incoming[], mark: 'added' | 'warning' | 'same') => secrets.map(({ name }) => ({ mark, text: name }));
   const taken = await session.review({

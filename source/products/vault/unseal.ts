@@ -168,7 +168,7 @@ async function settle(attempt: Attempt, share: string, before: SealStatus, outco
     startAnew(attempt);
     tell(session, 'The shares were discarded while yours was being sent, so the count starts over.');
   } else if (status.progress <= before.progress) {
-    if (!session.attended) throw new Fault('failed.shares', 'This share was already entered. Each counts once.', 'Enter another share.');
+    if (!session.attended) throw new Fault('failed.shares', 'This share was already entered.', 'Enter another share.');
     tell(session, 'This share was already entered, here or elsewhere. Each share counts only once. Enter another one.');
   }
   given.add(shareNumber(share));

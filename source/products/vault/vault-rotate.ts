@@ -145,7 +145,7 @@ function inForceAlready(id: string, { shares, threshold }: ShareCounts, recovery
 }
 
 function outcomeOf(id: string, { shares, threshold }: ShareCounts, recovery: boolean): FlowOutcome {
-  const detail = 'Earlier snapshots and backups still require old shares. Keep enough of them as long as you keep such a copy.';
+  const detail = 'Earlier snapshots and backups still require old shares. Keep enough of them until you delete these copies.';
   return {
     message: recovery
       ? `${id} has new recovery shares: ${threshold} of ${shares} are enough. The previous ones are no longer valid.`
@@ -154,7 +154,7 @@ function outcomeOf(id: string, { shares, threshold }: ShareCounts, recovery: boo
     todo: {
       component: id,
       items: [
-        { id: 'old-shares', title: 'Destroy the old shares', detail, byHand: true },
+        { id: 'old-shares', title: 'Destroy old shares that no backup requires', detail, byHand: true },
         { id: 'snapshot', title: 'Create a snapshot with the new shares', detail: `quarterdeck vault snapshot ${id}`, byHand: false },
       ],
     },

@@ -112,7 +112,7 @@ export const vaultRestore: Procedure = async (session, input, context) => {
   const checked = sealed ? undefined : access.self(session.signal).then((facts) => facts !== undefined);
   const isKnown = checked && (await unlessFault(session.signal, checked));
   const state = sealed
-    ? ' The server is sealed: unseal it with the key shares of the snapshot. If their number differs from before, restart it first.'
+    ? ' The server is sealed: unseal it with the key shares of the snapshot. If their number differs from before, restart the server first.'
     : ' The server is unsealed.';
   const login = isKnown === false ? ' The token that was used is not in the snapshot. Log in again.' : '';
   const title = 'Unseal the server with the shares of the snapshot';

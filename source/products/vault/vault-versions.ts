@@ -152,9 +152,9 @@ async function choose({ session, shown }: OpenPath, versions: readonly PathVersi
     .filter(({ state }) => state !== 'destroyed')
     .map((one) => ({ value: String(one.version), label: `Version ${one.version}`, detail: `${writtenText(one)}, ${stateText(one)}` }));
   if (choices.length === 0)
-    throw new Fault('refused.versions', `All versions of ${shown} are already destroyed.`, 'Remove the path itself with --all.');
+    throw new Fault('refused.versions', `All versions of ${shown} are already destroyed.`, 'To remove the path itself, pass --all.');
   const chosen = await session.ask.several({ id: 'versions', label: `Versions of ${shown} to destroy`, choices, fresh: true });
-  if (chosen.length === 0) throw new Fault('interrupted.cancelled', 'Nothing was destroyed.', 'Run the command again.');
+  if (chosen.length === 0) throw new Fault('interrupted.cancelled', 'Nothing was destroyed.', 'Select a version.');
   return chosen.map(Number);
 }
 

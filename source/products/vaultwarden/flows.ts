@@ -11,7 +11,7 @@ export const vaultwardenFlows = lazyFlows({ about: 'component', speaks: 'vaultwa
   flow('reveal', 'admin-token', {
     title: 'Replace the admin token',
     summary:
-      'Creates a new admin token and shows it once. Vaultwarden receives only its argon2id hash. The command then verifies that the new token works and the previous one does not.',
+      'Creates a new admin token and shows it once. Vaultwarden receives only its argon2id hash. Then verifies that the new token works and, if the previous one is known, that it no longer does.',
     load: async () => (await import('./password-vault.ts')).adminToken,
   }),
 ]);

@@ -62,7 +62,7 @@ const stillOpen = (id: string) => ({
 });
 
 async function askFirst(session: Session, id: string): Promise<void> {
-  const help = 'After that, no one can sign up, but anyone with the admin token can still invite users.';
+  const help = 'After that, only invited users, and addresses in SIGNUPS_DOMAINS_WHITELIST if set, can sign up.';
   const choices = { yes: 'Yes, disable sign-ups', no: 'Not yet' };
   const question = { id: 'account', label: 'Confirm that your account exists', help, choices, initial: 'yes' } as const;
   const answer = await unlessCancelled(session, stillOpen(id), () => askChoice(session, question));
@@ -111,7 +111,7 @@ function notClosed(id: string, signups: Signups): Fault {
       ? `${signupsVariable} is "false", but it is unknown whether ${id} rejects new accounts: it reports that sign-ups are enabled, as Vaultwarden 1.34.3 and later also do if only invited users can sign up.`
       : `${signupsVariable} is "false", but ${id} still reports that sign-ups are enabled.`;
   const remedy =
-    'A value saved on its admin page, or SIGNUPS_DOMAINS_WHITELIST, overrides the setting: open /admin, clear "Allow new signups" under General settings, and save.';
+    'Open /admin, clear "Allow new signups" under General settings, and save: a value saved there overrides the setting. SIGNUPS_DOMAINS_WHITELIST, if set, also allows sign-ups.';
   return new Fault('failed.signups', message, remedy);
 }
 

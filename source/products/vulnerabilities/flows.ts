@@ -7,7 +7,7 @@ export const vulnerabilityFlows = lazyFlows({ about: 'host', offline: true }, [
       'Imports scanner findings from JSON (Trivy or Grype), SARIF, or CSV (OpenVAS and others), and shows how many are new, already known or no longer reported. Earlier decisions are kept.',
     usage: '[FILE]',
     flags: {
-      subject: { meaning: 'name of the scanned subject, if the report does not contain it', value: 'NAME' },
+      subject: { meaning: 'name of the scanned subject; replaces the name in the report', value: 'NAME' },
       partial: { meaning: 'import the valid entries of a report that has invalid ones' },
       stdin: { meaning: 'read the report from standard input' },
     },
@@ -41,7 +41,7 @@ export const vulnerabilityFlows = lazyFlows({ about: 'host', offline: true }, [
   }),
   flow('operate', 'vulnerabilities report', {
     title: 'Write a vulnerability report',
-    summary: 'Writes a Markdown or JSON report with severities, overdue vulnerabilities, and every decision with its reason.',
+    summary: 'Writes a Markdown or JSON report with severities, overdue vulnerabilities, and the decisions with their reasons.',
     usage: '[FILE]',
     flags: { format: { meaning: 'markdown or json (default: from the extension of FILE)', value: 'FORMAT' } },
     load: async () => (await import('./vulnerabilities-list.ts')).vulnerabilitiesReport,

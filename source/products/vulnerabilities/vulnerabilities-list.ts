@@ -84,7 +84,7 @@ function limitOf({ options }: FlowInput): number {
   const written = options['limit'];
   if (written === undefined) return usualLimit;
   if (typeof written === 'string' && /^[1-9]\d{0,6}$/.test(written)) return Number(written);
-  const message = `--limit must be a number of lines, not "${cleanLine(String(written))}".`;
+  const message = `--limit must be a whole number from 1 to 9999999, not "${cleanLine(String(written))}".`;
   throw new Fault('usage.limit', message, 'For example: --limit 500');
 }
 

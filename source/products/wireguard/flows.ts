@@ -15,7 +15,7 @@ export const wireguardFlows = lazyFlows({ about: 'host', offline: true }, [
   flow('read', 'wireguard check', {
     title: 'Check a tunnel configuration',
     summary:
-      'Checks a WireGuard configuration and reports problems with line, column and field. The private key is never shown. Exits with code 1 if there are mistakes; warnings alone do not count.',
+      'Checks a WireGuard configuration and reports problems with line, column and field. The private key is never shown. Exits with 1 if there are errors, but not if there are only warnings.',
     usage: '[FILE]',
     flags: { stdin: { meaning: 'read the configuration from standard input' } },
     load: async () => (await import('./wireguard-configuration.ts')).wireguardCheck,

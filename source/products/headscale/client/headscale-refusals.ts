@@ -34,7 +34,7 @@ const meanings: readonly { says: RegExp; code?: FaultCode; message: string; reme
     message: 'the node does not exist',
     remedy: 'List nodes: quarterdeck mesh nodes COMPONENT',
   },
-  { says: /either tagged or owned by user/i, code: 'usage.mesh', message: 'a key requires a user or tags', remedy: 'Add either.' },
+  { says: /either tagged or owned by user/i, code: 'usage.mesh', message: 'a key requires a user or tags', remedy: 'Set one of them.' },
   {
     says: /invalid or not permitted/i,
     message: 'the current policy does not list all of these tags under tagOwners',

@@ -129,7 +129,7 @@ export async function drainNode(grant: Grant, api: ClusterApi, node: string, tel
 }
 
 export const budgetAdvice =
-  'Relax the disruption budget: add a replica, lower minAvailable or raise maxUnavailable. If a pod has several budgets, delete all but one.';
+  'Add a replica, or relax the disruption budget: lower minAvailable or raise maxUnavailable. If several budgets select a pod, keep only one.';
 
 function stalled(node: string, left: readonly KubePod[], refused: readonly Refused[]): Fault {
   const reported =

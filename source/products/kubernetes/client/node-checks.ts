@@ -38,7 +38,7 @@ export function checkNodes({ nodes, distribution }: ClusterFacts, ours: Readonly
     return blocked(foreign.join('; '), advice, evidence);
   }
   if (pressed.length > 0)
-    return warning([...waiting, ...pressed].join('; '), 'Free up memory or processes on these nodes before others are drained.', evidence);
+    return warning([...waiting, ...pressed].join('; '), 'Free up memory or process IDs on these nodes first.', evidence);
   if (waiting.length > 0) return warning(waiting.join('; '), 'The upgrade waits until the node is ready.', evidence);
   return ok(`${countText(nodes.length, 'node')} ready, none under disk, memory or PID pressure`, evidence);
 }

@@ -156,7 +156,7 @@ function wordsOf({ stdout, stderr }: ExecOutcome): string {
 
 function missing(cause?: unknown): Fault {
   const remedy =
-    'Install nebula on this machine, on Debian and Ubuntu with apt install nebula. The private key of the CA is not sent to other machines.';
+    'Install nebula on this machine (Debian and Ubuntu: apt install nebula). Other machines cannot be used, because the CA key is not sent to them.';
   return new Fault('refused.noProgram', 'nebula-cert is not installed on this machine.', remedy, { cause });
 }
 

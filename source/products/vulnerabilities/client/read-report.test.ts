@@ -248,7 +248,7 @@ describe('CSV', () => {
   test('a row with too few fields is left out; commas at the end are no fields', async () => {
     const report = await read('cve,package,cvss\r\nCVE-1,a,5,,\r\n\r\nCVE-2,5\r\nCVE-3,b,5\r\n', 'x.csv');
     expect(report.vulnerabilities.map(({ id }) => id)).toEqual(['CVE-1', 'CVE-3']);
-    expect(report.problems).toEqual([{ line: 4, column: 1, message: 'The row has 2 fields, but the heading has 3.' }]);
+    expect(report.problems).toEqual([{ line: 4, column: 1, message: 'The row has 2 fields, but the header row has 3.' }]);
   });
 
   test.each([

@@ -107,7 +107,7 @@ export function unreadableReport(
   file: string,
   why: string,
   position: TextPosition = { line: 1, column: 1 },
-  remedy = 'Recreate the report with the scanner as JSON (Trivy or Grype), SARIF, or CSV with a heading.',
+  remedy = 'Recreate the report with the scanner as JSON (Trivy or Grype), SARIF, or CSV with a header row.',
 ): Fault {
   const where = { file: cleanLine(file), ...position };
   return new Fault('config.report', `${where.file} is not a supported report: ${why}.`, remedy, { where });

@@ -19,7 +19,7 @@ export function readCsv(text: string, file: string, builder: ReportBuilder): str
   for (const { cells, begin } of rows) {
     const position = (column = 0) => cellPosition(text, delimiter, begin, column);
     if (cells.length < heading.length || cells.slice(heading.length).some((cell) => cell.trim() !== ''))
-      builder.leaveOut(`The row has ${cells.length} fields, but the heading has ${heading.length}.`, position);
+      builder.leaveOut(`The row has ${cells.length} fields, but the header row has ${heading.length}.`, position);
     else addRow(cells, table, subject, builder, position);
   }
   return table.format === '' ? 'CSV' : `CSV from ${table.format}`;
