@@ -72,7 +72,7 @@ export class UnattendedOperator implements Operator {
     if (!first || first.blocked !== undefined) {
       const blocking = review.findings.filter(({ level }) => level === 'blocking');
       const reasons = blocking.length > 0 ? blocking.map(({ message }) => message) : [first?.blocked ?? ''];
-      const message = [`${title} is not possible now.`, ...reasons].map(cleanLine).join(' ').trim();
+      const message = [`"${title}" is not possible now.`, ...reasons].map(cleanLine).join(' ').trim();
       const advice = [...new Set(blocking.map((finding) => cleanLine(finding.advice)))].join(' ');
       throw new Fault('refused.preflight', message, advice || 'Run the command in a terminal to see the details.');
     }

@@ -335,7 +335,7 @@ describe('with nobody there', () => {
       const fault = await refusal(unattended(yes).review(blocked));
       expect(fault).toMatchObject({
         code: 'refused.preflight',
-        message: 'Deploy mail-server on nas is not possible now. Port 8180 is taken by nginx.',
+        message: '"Deploy mail-server on nas" is not possible now. Port 8180 is taken by nginx.',
         remedy: 'Use another one.',
       });
     }

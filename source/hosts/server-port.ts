@@ -10,7 +10,7 @@ export async function listenAt(server: Server, host: string, port: number): Prom
 
 export function whyNotListening(cause: NodeJS.ErrnoException): string {
   if (cause.code === 'EADDRINUSE') return 'the port is already in use';
-  if (cause.code === 'EACCES') return 'only root can listen on this port';
+  if (cause.code === 'EACCES') return 'this user is not permitted to listen on this port';
   if (cause.code === 'EADDRNOTAVAIL') return 'this machine does not have this address';
   return messageOf(cause);
 }

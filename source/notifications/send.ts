@@ -135,8 +135,8 @@ async function post({ name, host, secret, signal }: Sending, url: string, reques
     return { state: 'failed', fault, retry: true, afterMs: retryAfterMs(headers['retry-after']) };
   }
   if (status === 401 || status === 403) {
-    const login = `Store valid credentials: quarterdeck notify login ${name}`;
-    return failed(new Fault('refused.notificationLogin', `${who} refused the token or password (status ${status}).`, login), false);
+    const login = `If the target requires a login, store valid credentials: quarterdeck notify login ${name}`;
+    return failed(new Fault('refused.notificationLogin', `${who} denied access (status ${status}).`, login), false);
   }
   if (status >= 300 && status < 400) {
     const text = `${who} redirects to another address, and redirects are not followed.`;

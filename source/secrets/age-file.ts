@@ -36,7 +36,7 @@ export async function encrypterFor(to: AgeFor, message: string, remedy: string) 
 export async function openAge(file: Uint8Array, by: AgeOpens): Promise<SecretBundle> {
   const { Decrypter, armor } = await import('age-encryption');
   const decrypter = new Decrypter();
-  const remedy = 'An age identity starts with AGE-SECRET-KEY-1, as in a file of age-keygen.';
+  const remedy = 'An age identity starts with AGE-SECRET-KEY-1, as in a file created by age-keygen.';
   if ('passphrase' in by) decrypter.addPassphrase(by.passphrase);
   else for (const identity of by.identities) add(() => decrypter.addIdentity(identity), 'The value is not a valid age identity.', remedy);
   let text: string;

@@ -59,6 +59,7 @@ export function checkSecret(name: string, value: string): void {
 }
 
 export function damagedFault(where: string, what: string, cause?: unknown): Fault {
-  const remedy = 'Nothing was changed. Restore the file from a backup. If it is lost, move it, and run: quarterdeck secrets accept';
+  const remedy =
+    'Nothing was changed. Restore the file from a backup. If there is none, move the file, and run: quarterdeck secrets accept';
   return new Fault('failed.secrets', `${where} ${what}.`, remedy, { cause });
 }

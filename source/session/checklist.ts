@@ -81,7 +81,8 @@ export function storedChecklist(file: string): Promise<StoredChecklist | undefin
 export function otherChecklist(file: string, { title, startedBy, facts }: StoredChecklist): Fault {
   const about = Object.entries(facts).map(([name, value]) => `${name}: ${value}`);
   const message = `${file} belongs to another checklist: "${title}", started by ${startedBy} (${about.join(', ')}).`;
-  const remedy = 'Pass another file with --checklist. To resume the checklist in this file, upgrade what it belongs to.';
+  const remedy =
+    'Pass another file with --checklist. To resume the checklist in this file, upgrade the component or cluster that it belongs to.';
   return new Fault('refused.checklist', cleanLine(message), remedy, { where: { file } });
 }
 

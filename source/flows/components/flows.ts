@@ -6,7 +6,7 @@ import { hasContainer, isDown, isPaused, isUp } from './service-targets.ts';
 
 const common = { about: 'component' } as const;
 
-const userFlag = { user: { meaning: 'run the program as this user, instead of the user of the image', value: 'USER' } } as const;
+const userFlag = { user: { meaning: "run the program as this user, instead of the container's default user", value: 'USER' } } as const;
 
 const lifecycle = lazyFlows(common, [
   flow('operate', 'start', {
@@ -51,7 +51,7 @@ const lifecycle = lazyFlows(common, [
   flow('destroy', 'remove', {
     title: 'Remove a component',
     summary:
-      'Removes the containers of a component and, if Quarterdeck deployed it, its reverse proxy site and its unmodified files. Images are kept, and so is the data unless you type the name of the component to delete it. Lists everything that will be lost before you confirm.',
+      'Removes the containers of a component and, if Quarterdeck deployed it, its reverse proxy site and its unmodified files. Images are kept, and so is the data unless you type the name of the component to delete it. Before you confirm, lists everything that will be lost.',
     flags: {
       ...serviceFlag,
       force: { meaning: 'also remove running containers, killing their processes' },
@@ -123,7 +123,7 @@ const others = lazyFlows(common, [
   flow('operate', 'tasks', {
     title: 'Confirm a setup task',
     summary:
-      'Confirms that a setup task is done, for tasks that Quarterdeck cannot detect, such as a changed default password or an imported certificate. Tasks that the product reports are detected automatically.',
+      'Confirms that a setup task is done, for tasks whose completion Quarterdeck cannot detect, such as a changed default password or an imported certificate. Tasks that the product reports are detected automatically.',
     usage: '[ID]',
     offered: (component) => setupTasksLeft(component).some(({ by }) => by === 'hand'),
     load: async () => (await import('./setup-task.ts')).tasks,
@@ -131,7 +131,7 @@ const others = lazyFlows(common, [
   flow('operate', 'compose', {
     title: 'Run a compose command',
     summary:
-      "Runs any compose command in the component's folder on the host, with its secrets, and exits with its exit code. Changes made this way are neither planned nor journaled, and cannot be rolled back. Commands that remove containers or volumes require confirmation.",
+      "Runs any compose command in the component's folder on the host, with the component's secrets, and exits with the exit code of that command. Changes made this way are neither planned nor journaled, and cannot be rolled back. Commands that remove containers or volumes require confirmation.",
     usage: '-- COMMAND [ARGUMENT...]',
     ours: true,
     offered: (component) => component.known,

@@ -104,7 +104,7 @@ export const prune: Procedure = async (session, input, context) => {
   context.fleet.refresh();
   if (session.dryRun) return { message: 'Dry run: nothing was removed.', data: { going } };
   if (failures.length > 0) {
-    const remedy = 'The remaining items may be in use. Run the command again.';
+    const remedy = 'If a container uses an item, remove the container first. Then run the command again.';
     const message = `Removed ${removed.length} of ${countText(going.length, 'item')}. Not removed: ${failures.join('; ')}`;
     throw new Fault('failed.prune', message, remedy);
   }

@@ -42,7 +42,7 @@ describe('remove', () => {
     const component = componentOf('db', [fixture.engine.add('db', { state: 'exited', mounts })], 'stopped');
     await fixture.run(remove, component, { options: { volumes: true } });
     expect(confirmed()).toContain('The anonymous volume 3f2a00000000 (mounted at /data in db) is deleted, with all of its data.');
-    expect(confirmed()).toContain('Nothing recreates db automatically');
+    expect(confirmed()).toContain('No compose project or systemd unit recreates db');
     expect(fixture.engine.requests).toEqual(['remove db force=false volumes=true']);
   });
 

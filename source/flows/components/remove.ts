@@ -111,5 +111,5 @@ function recreatorOf(detail: ContainerDetail, component: ComponentView): string 
     return `"compose up" for the project ${cleanLine(project)}${folder ? ` in ${cleanLine(folder)}` : ''} recreates ${name}.`;
   }
   if (component.origin && component.project !== '') return `${name} was created by ${component.origin}, which may recreate it.`;
-  return `Nothing recreates ${name} automatically; its options and environment exist only in this container.`;
+  return `No compose project or systemd unit recreates ${name}; its options and environment may exist only in this container.`;
 }

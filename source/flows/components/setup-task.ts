@@ -71,5 +71,5 @@ function idsText(component: string, left: readonly SetupTaskView[]): string {
 
 function observedTask({ title }: SetupTaskView): Fault {
   const message = `"${title}" is detected by Quarterdeck and cannot be confirmed manually.`;
-  return new Fault('refused.observed', message, 'Complete the task in the product; it disappears from the list within a minute.');
+  return new Fault('refused.observed', message, 'Complete the task in the product; Quarterdeck then removes it from the list.');
 }

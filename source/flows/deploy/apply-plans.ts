@@ -238,8 +238,8 @@ const itemStates = { begun: 'running', done: 'ok', failed: 'blocked' } as const;
 /** The steps that operators see; the rest is bookkeeping. */
 const stepTitles: Readonly<Record<string, (component: string | undefined) => string | undefined>> = {
   stage: () => 'Saving the current state',
-  part: (component) => `Disconnecting ${component} from the network that is removed`,
-  'undo-part': (component) => `Disconnecting ${component} from the network that is removed`,
+  part: (component) => `Disconnecting ${component} from the network to be removed`,
+  'undo-part': (component) => `Disconnecting ${component} from the network to be removed`,
   place: (component) => `Writing the files of ${component}`,
   up: (component) => `Starting ${component}`,
   down: (component) => `Removing the containers of ${component}`,

@@ -76,7 +76,7 @@ async function deployWith(first: StackFacts, given: Values, { fresh, second, wit
     const choice = await session.review({ ...review, id: `${within}plan-${round}` });
     if (session.dryRun && findings.some((finding) => (isInstance(finding) || isForeignProject(finding)) && finding.level === 'blocking')) {
       const reasons = findings.filter(({ level }) => level === 'blocking');
-      const message = [`${own.title} is not possible now.`, ...reasons.map(({ message }) => message)].join(' ');
+      const message = [`"${own.title}" is not possible now.`, ...reasons.map(({ message }) => message)].join(' ');
       throw new Fault('refused.preflight', message, [...new Set(reasons.map(({ advice }) => advice))].join(' '));
     }
     if (session.dryRun) return { message: 'Dry run: nothing was changed.', data: planData(ready) };

@@ -123,7 +123,7 @@ function findUnmanagedContainers(
   return [
     warning(
       `joined-by-others:${component}`,
-      `${names} ${found.length === 1 ? 'uses' : 'use'} the network of ${component}, but ${found.length === 1 ? 'is' : 'are'} not managed by Quarterdeck. The network is lost when ${component} is recreated.`,
+      `${names} ${found.length === 1 ? 'uses' : 'use'} the network of ${component}, but ${found.length === 1 ? 'is' : 'are'} not managed by Quarterdeck. The network connection is lost when ${component} is recreated.`,
       'Afterwards, recreate the container with the tool that created it. With Podman, remove it before the change.',
       { rule: 'R15' },
     ),

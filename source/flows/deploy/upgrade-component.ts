@@ -105,7 +105,7 @@ async function checklistThrough(checklist: ComponentChecklist): Promise<FlowOutc
     const { blocked } = list;
     const complete = blocked.length === 0;
     const message = complete ? `${id} has no blocking items.` : inTheWay(blocked);
-    return checklistOutcome(session, input, list, { outcome: 'Checked only.', message, complete });
+    return checklistOutcome(session, input, list, { outcome: 'Checked only; nothing was updated.', message, complete });
   }
   if (applied) {
     const { run, backups = {} } = applied.transaction;

@@ -23,7 +23,7 @@ const others = lazyFlows({ about: 'host', offline: true }, [
     summary:
       'Shows webhook deliveries of a component as they arrive, to test a webhook. Accepts only deliveries signed with the shared secret (HMAC-SHA256 in X-<vendor>-Signature or X-<vendor>-Signature-256), and responds with 200 immediately. Prompts for the secret, or reads it from standard input with --stdin. Runs until Ctrl-C.',
     flags: {
-      address: { meaning: 'address of this machine to listen on (default: 127.0.0.1, which containers cannot reach)', value: 'IP' },
+      address: { meaning: 'address of this machine to listen on (default: 127.0.0.1, which most containers cannot reach)', value: 'IP' },
       port: { meaning: 'port (default: a free one)', value: 'NUMBER' },
       stdin: { meaning: 'read the secret from standard input' },
     },

@@ -43,7 +43,7 @@ describe('what arrives is shown as it arrives', () => {
   test('who sent it, what kind it is, and its body a member a line (R58)', async () => {
     const { outcome, reported, url, send } = await listen();
     expect(outcome.message).toBe(
-      `Listening on ${url}. Containers cannot reach this address; pass another address of this machine with --address.`,
+      `Listening on ${url}. Most containers cannot reach this address; pass another address of this machine with --address.`,
     );
     expect((await send('{"ref":"main","commits":[]}', undefined, 'hooks/git?x=1')).status).toBe(200);
     await vi.waitFor(() => expect(reported).toHaveLength(1));

@@ -34,7 +34,9 @@ export const webhookListen: Procedure = async (session, input) => {
   });
   if (!receiver) return { message: 'Dry run: not listening.' };
   const { url } = receiver;
-  const loopback = isLoopback(address) ? ' Containers cannot reach this address; pass another address of this machine with --address.' : '';
+  const loopback = isLoopback(address)
+    ? ' Most containers cannot reach this address; pass another address of this machine with --address.'
+    : '';
   return { message: `Listening on ${url}.${loopback}`, data: { url }, lasts: lastingOf(receiver) };
 };
 
@@ -44,7 +46,7 @@ async function readSecret(session: Session, { stdin }: FlowInput): Promise<strin
     : await session.ask.secret({
         id: 'secret',
         label: 'Webhook secret',
-        help: 'The secret in the webhook settings of the sender. It is not stored.',
+        help: "The secret from the sender's webhook settings. It is not stored.",
         check: (text) => (text === '' ? 'A secret is required; without one, anyone could send deliveries.' : undefined),
       });
   if (secret === '') throw new Fault('usage.secret', 'No secret on standard input.', 'Pipe in the secret that the sender uses to sign.');

@@ -4,7 +4,7 @@ export const notificationFlows: readonly Flow[] = lazyFlows({ about: 'host', off
   flow('operate', 'watch', {
     title: 'Evaluate rules and send notifications',
     summary:
-      'Evaluates the rules in config.yaml for all hosts and sends notifications until you press Ctrl-C, without the console. Prints one line per event. If another Quarterdeck process is evaluating the rules, waits for it to end. --install runs the command as a systemd unit: as root after each boot, otherwise after each login.',
+      'Evaluates the rules in config.yaml for all hosts and sends notifications until you press Ctrl-C, without the console. Prints one line per event. If another Quarterdeck process is evaluating the rules, waits for it to end; with --once, evaluates nothing. --install installs a systemd unit that runs the command: at each boot if installed by root, otherwise at each login.',
     allHosts: true,
     flags: {
       once: { meaning: 'evaluate the rules once, send the messages that are due, and exit; for cron' },

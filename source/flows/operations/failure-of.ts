@@ -31,7 +31,7 @@ function refusalOf(
   { component, quoted }: { component: string; quoted: string },
 ): Fault | undefined {
   if (status === 401 || status === 403) {
-    const remedy = credentialInputs(call).length > 0 ? `Log in again: quarterdeck login ${component}` : 'Check its settings for access.';
+    const remedy = credentialInputs(call).length > 0 ? `Log in again: quarterdeck login ${component}` : 'Check its access settings.';
     return new Fault('refused.login', `${component} refused the login (status ${status})${quoted}.`, remedy);
   }
   if (status === 429 || status === 503) {
@@ -41,7 +41,7 @@ function refusalOf(
     return new Fault('failed.operation', `${component} is busy (status ${status})${quoted}.`, remedy);
   }
   if (status < 300 || status >= 400) return undefined;
-  const message = `${component} redirected the request to ${cleanLine(headers['location'] ?? 'another address')}, which is not followed.`;
+  const message = `${component} redirects to ${cleanLine(headers['location'] ?? 'another address')}, and redirects are not followed.`;
   return new Fault('failed.operation', message, `Log in again: quarterdeck login ${component}`);
 }
 

@@ -11,7 +11,7 @@ export const operationFlows: readonly Flow[] = lazyFlows({ about: 'component' },
   flow('read', 'op', {
     title: 'Run an operation',
     summary:
-      'Sends a request of the catalog to a component, or runs a program in its container, and shows the response. Prompts for inputs that are not set. Secrets come from the secret store, or are typed.',
+      'Sends a request that the catalog defines to a component, or runs a program in its container, and shows the response. Prompts for inputs that are not set. Secrets are read from the secret store, or you type them when prompted.',
     usage: 'OPERATION',
     flags: {
       set: { meaning: 'set an input without a prompt; repeatable', value: 'NAME=VALUE', repeats: true },
@@ -30,7 +30,7 @@ export const operationFlows: readonly Flow[] = lazyFlows({ about: 'component' },
   }),
   flow('operate', 'logout', {
     title: 'Remove the stored credentials of a component',
-    summary: 'Removes the credentials that were stored by login from the secret store.',
+    summary: 'Removes the credentials that "quarterdeck login" stored in the secret store.',
     offered: ({ known }) => known,
     load: async () => (await import('./log-in.ts')).logOut,
   }),

@@ -139,7 +139,7 @@ describe('what is shown of a response', () => {
           ['2', 'Salt'],
         ],
       },
-      { kind: 'text', text: '2 more properties with --json.' },
+      { kind: 'text', text: '2 more properties are shown with --json.' },
     ]);
     expect(outcome.data).toMatchObject({ component: 'shop', operation: 'list', status: 200, response: answer.body });
   });
@@ -179,7 +179,7 @@ describe('a response that reports a failure is never called done', () => {
     [
       { status: 302, headers: { location: 'https://elsewhere.example/login' } },
       'failed.operation',
-      /redirected the request to https:\/\/elsewhere\.example\/login/,
+      /redirects to https:\/\/elsewhere\.example\/login/,
     ],
     [{ status: 500, body: 'red\u001b[31m\nmore' }, 'failed.operation', /status 500: red\.$/],
   ] as const)('%o', async (given, code, message) => {

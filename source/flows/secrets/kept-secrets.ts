@@ -45,7 +45,7 @@ export const secretsList: Procedure = async (session, input, context) => {
   // Not a table: locations and readers are sentences that must not be truncated.
   for (const { name, versions, rests } of secrets) {
     const newest = versions.at(-1);
-    const age = newest ? `, the newest ${newest.origin} ${agoText(now - newest.createdMs)}` : '';
+    const age = newest ? `, newest ${agoText(now - newest.createdMs)} (${newest.origin})` : '';
     const engines = rests.map(({ where, readableBy }) => `  ${where}: ${readableBy}`);
     session.show({ kind: 'text', text: [`${cleanLine(name)}  ${countText(versions.length, 'version')}${age}`, ...engines].join('\n') });
   }

@@ -43,7 +43,7 @@ export async function writeToData(
   const reported = await session.act({
     id,
     right: 'operate',
-    request: `set the ${which} ${field.name} in ${component}, passed to a program on standard input`,
+    request: `set the ${which} ${field.name} in ${component}, through standard input of a program`,
     target: { host: engineName, component },
     run: async (grant) => {
       for (const deadline = performance.now() + (patient ? readyLimitMs : 0); ; await pauseFor(againMs, grant.signal)) {

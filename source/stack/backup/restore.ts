@@ -59,7 +59,7 @@ export function planRestore(backup: BackupFacts, now: BackupPlan): RestorePlan {
       now.items.find(({ id, volume }) => id === saved.id && volume === saved.volume) ??
       now.items.find(({ volume }) => volume === saved.volume);
     const omitted = now.skipped.find(({ volume }) => volume === saved.volume)?.why;
-    const why = omitted === undefined ? 'no container on this host uses this volume' : `omitted now (${cleanLine(omitted)})`;
+    const why = omitted === undefined ? 'no container on this host uses this volume' : `backups now omit it (${cleanLine(omitted)})`;
     if (!planned) homeless.push(`${saved.volume}: ${why}.`);
     else if ((planned.method === 'dump') !== (saved.method === 'dump'))
       homeless.push(`${saved.volume}: it was saved with a different method than the current one.`);

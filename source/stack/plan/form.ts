@@ -219,7 +219,7 @@ function portalLine({ portal }: FormContext, value: string): FormField {
       { value: 'yes', label: 'yes', detail: deployed ? `${id} allows only signed-in users` : `${id} is not deployed yet` },
     ],
     required: true,
-    help: 'Applies only to a component with a site at the reverse proxy. Mobile and desktop apps that log in to the component itself cannot pass the portal.',
+    help: 'Applies only to a component with a site at the reverse proxy. Mobile and desktop apps that log in to the component itself cannot pass the portal, unless a rule of the portal exempts their paths.',
     section: 'Address',
     check: checkPortalAnswer,
   };

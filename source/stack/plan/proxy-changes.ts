@@ -112,7 +112,7 @@ function siteOf(request: ProxyRequest, proxy: Deployment): Site | Finding {
   const [upstream] = upstreamsOf(frontPort(entry)?.name);
   if (!upstream) {
     const message = `${entry.id} does not publish a port that a reverse proxy could forward to.`;
-    return blocking('site-without-port', message, 'Leave the site name empty.');
+    return blocking('site-without-port', message, 'Leave the host name in the reverse proxy empty.');
   }
   const routes = (entry.site?.routes ?? []).map(({ path, port, otherwise }) => ({ path, upstreams: upstreamsOf(port, otherwise) }));
   const open: Site = { host: site, upstream, routes: routes.filter(({ upstreams }) => upstreams.length > 0), websocket: entry.websocket };

@@ -43,8 +43,8 @@ const whyNarrow = (listed: CatalogPort | undefined) => (listed ? '; it is meant 
 
 export function* checkHttps({ plan, entry }: PreflightContext): Iterable<Finding> {
   if (!needsHttps(entry) || plan.site !== '') return;
-  const message = `${entry.id} handles passwords or secrets, but has no site at the reverse proxy for HTTPS.`;
-  yield warning('no-https', message, 'Set a site name, for example one that ends in .lan.', { rule: 'R9' });
+  const message = `${entry.id} handles passwords or secrets, but has no HTTPS site at the reverse proxy.`;
+  yield warning('no-https', message, 'Set a host name for the site, for example one that ends in .lan.', { rule: 'R9' });
 }
 
 export function* checkLogin({ plan, entry, deployments }: PreflightContext): Iterable<Finding> {

@@ -44,7 +44,7 @@ export async function* checkStorage(context: PreflightContext): AsyncIterable<Fi
       if (devices.get(downloads) === devices.get(library) || seen.has(key)) continue;
       seen.add(key);
       const both = `The downloads (${pathText(downloads)}) and the library (${pathText(library)})`;
-      const message = `${both} are on two filesystems, so every file is copied and takes up space twice.`;
+      const message = `${both} are on two filesystems, so imported files are copied and take up space twice.`;
       const advice = 'Use one folder on one filesystem for both, so that files are hard-linked instead.';
       yield warning(`filesystems:${library.target}`, message, advice, { rule: 'R27' });
     }
