@@ -54,7 +54,8 @@ function showRows(session: Session, rows: readonly Row[]): void {
   ]);
   showList(session, rows, Object.fromEntries(columns) as Columns<Row>);
   const hidden = counts.size - shown.length;
-  if (hidden > 0) session.show({ kind: 'text', text: `${hidden === 1 ? '1 more property is' : `${hidden} more properties are`} shown with --json.` });
+  if (hidden > 0)
+    session.show({ kind: 'text', text: `${hidden === 1 ? '1 more property is' : `${hidden} more properties are`} shown with --json.` });
 }
 
 /** `lastActive` and `last_active` become `LAST ACTIVE`. */
