@@ -30,7 +30,7 @@ export const operationFlows: readonly Flow[] = lazyFlows({ about: 'component' },
   }),
   flow('operate', 'logout', {
     title: 'Remove the stored credentials of a component',
-    summary: 'Removes the credentials that "quarterdeck login" stored in the secret store.',
+    summary: 'Removes the credentials that "quarterdeck login COMPONENT" stored in the secret store.',
     offered: ({ known }) => known,
     load: async () => (await import('./log-in.ts')).logOut,
   }),
