@@ -102,7 +102,7 @@ test.skipIf(missing)(
     await findFlow(screen, 'sign a node', 'Sign a node of the overlay mesh');
     await screen.sees('Mesh name', 'This host has no mesh CA yet');
     await screen.press('enter');
-    await screen.sees('Created home mesh', 'Node');
+    await screen.sees('Created the CA home mesh', 'Node');
     await screen.type('nas');
     await screen.press('enter');
     await screen.sees('10.1.0.1/24');

@@ -118,7 +118,7 @@ describe('ports', () => {
   test('a socket whose program cannot be seen says so', () => {
     expect(ports([], [{ address: '0.0.0.0', port: 2024, protocol: 'tcp' }])[0]).toMatchObject({
       owner: 'unknown',
-      note: expect.stringContaining('unknown program'),
+      note: expect.stringContaining('unknown: a program'),
     });
   });
 

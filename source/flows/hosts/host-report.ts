@@ -168,10 +168,10 @@ function reportLimits({ sessions, sockets, ports }: Awaited<ReturnType<RemoteHos
 
 function reportFolder(path: string, { folder, writable, readOnly, freeBytes }: Surroundings, { sudo }: HostSettings, add: AddFinding) {
   const free = freeBytes === undefined ? '' : `, ${bytesText(freeBytes)} free`;
-  const is = folder === 'there' ? path : `${path}, does not exist yet`;
+  const is = folder === 'there' ? path : `${path} (does not exist yet)`;
   if (!writable) {
     const why = readOnly
-      ? 'its filesystem is mounted read-only. Remount it, or choose another folder (stackFolder).'
+      ? 'its filesystem is mounted read-only. Remount it read-write, or choose another folder (stackFolder).'
       : sudo
         ? 'not writable by this user; sudo is used only for the engine socket. Choose a folder that this user can write to (stackFolder).'
         : 'not writable by this user. Choose another folder (stackFolder) or another user.';

@@ -122,7 +122,7 @@ export const logOut: Procedure = async (session, input, context) => {
   });
   if (session.dryRun) return { message: 'Dry run: nothing was removed.' };
   return {
-    message: `Removed ${shown} for ${component.id}. The component still accepts them.`,
+    message: `Removed ${shown} for ${component.id} from the secret store. The component still accepts the removed credentials.`,
     data: { component: component.id, removed: names.length },
   };
 };

@@ -150,7 +150,8 @@ export async function chooseUser({ session, users: { users } }: OpenUsers, input
 }
 
 async function askUser(session: Session, users: readonly PortalUser[]): Promise<string> {
-  if (users.length === 0) throw new Fault('usage.user', 'No user can be changed in this way.', 'List the users: quarterdeck sso users');
+  if (users.length === 0)
+    throw new Fault('usage.user', 'No user can be changed in this way.', 'List the users: quarterdeck sso users COMPONENT');
   const choices = users.map(({ name, displayName, groups, disabled }) => ({
     value: name,
     label: cleanLine(name),

@@ -52,7 +52,7 @@ export async function expireNode(step: NodeStep): Promise<string> {
     consequences: [
       `${node.name} is disconnected immediately. To reconnect it, log in again on the node.`,
       ...(node.routes && node.routes.serving.length > 0
-        ? [`Routes through ${node.name} become unreachable: ${node.routes.serving.join(', ')}`]
+        ? [`Routes through ${node.name} become unreachable: ${node.routes.serving.join(', ')}.`]
         : []),
     ],
     done: async () => isPast((await now(step))?.expiryMs, Date.now()),

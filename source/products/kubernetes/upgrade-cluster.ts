@@ -217,8 +217,8 @@ function order(checklist: ClusterChecklist): string[] {
 function goText({ facts, target }: ClusterChecklist): string {
   if (facts.distribution.kind === 'talos') return 'Continue: all nodes together, with talosctl';
   const first = facts.distribution.isOneProgram ? 'servers one at a time, then' : 'the control plane, then';
-  const early = nodesBefore(facts, target).length > 0 ? 'nodes that are too old first, then ' : '';
-  return `Continue: ${early}${isPlaneAt(facts, target) ? '' : `${first} `}nodes one at a time`;
+  const early = nodesBefore(facts, target).length > 0 ? 'first the nodes that are too old, then ' : '';
+  return `Continue: ${early}${isPlaneAt(facts, target) ? '' : `${first} `}${early ? 'the other ' : ''}nodes one at a time`;
 }
 
 async function untilClear(checklist: ClusterChecklist): Promise<void> {

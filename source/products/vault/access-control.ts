@@ -159,7 +159,7 @@ export const vaultApprole = onOpenVault(async (vault, input) => {
     },
   });
   return {
-    message: `${shown} can log in to ${component.id} with the role ID ${roleId} and a new secret ID, which was tested. Its tokens are valid for ${role.ttlSeconds === 0 ? 'the default time of the server' : durationText(role.ttlSeconds * 1000)}; policies: ${role.policies.join(', ') || 'none'}.`,
+    message: `${shown} can log in to ${component.id} with the role ID ${roleId} and a new secret ID, which was tested. Validity of its tokens: ${role.ttlSeconds === 0 ? 'the default TTL of the server' : durationText(role.ttlSeconds * 1000)}; policies: ${role.policies.join(', ') || 'none'}.`,
     data: { role: name, mount, roleId, policies: role.policies, ttlSeconds: role.ttlSeconds, ...(made && { accessor: made.accessor }) },
   };
 });

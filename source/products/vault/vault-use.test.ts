@@ -113,7 +113,7 @@ describe('reading and writing paths', () => {
 
   test('without a path one goes down through the folders', async () => {
     const holders = new Holders({ ...token(), path: 'secret/', 'path-2': 'apps/', 'path-3': 'rss-reader', field: '' });
-    expect((await fixture.run('vault-read', holders)).message).toBe('secret/apps/rss-reader, version 2 has 1 key.');
+    expect((await fixture.run('vault-read', holders)).message).toBe('secret/apps/rss-reader (version 2) has 1 key.');
   });
 
   test('version 2: other keys stay, an older version can be read, and who was slower is refused (check-and-set)', async () => {
@@ -232,7 +232,7 @@ describe('policies and programs', () => {
   test('a role without a lifetime of its own has that of the server', async () => {
     await fixture.ask('POST', 'auth/approle/role/plain', { token_policies: ['apps'], token_ttl: '0s' });
     const { message } = await fixture.run('vault-approle', new Holders(token()), { words: ['plain'] });
-    expect(message).toContain('Its tokens are valid for the default time of the server; policies: apps.');
+    expect(message).toContain('Validity of its tokens: the default TTL of the server; policies: apps.');
   });
 
   test('one that the server cannot read is not taken, in its words', async () => {

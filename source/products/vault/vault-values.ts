@@ -70,7 +70,7 @@ export const vaultRead: Procedure = async (session, input, context) => {
     return { message, data: { version: entry.version, gone: entry.gone } };
   }
   const keys = Object.keys(entry.values);
-  const title = entry.version === undefined ? shown : `${shown}, version ${entry.version}`;
+  const title = entry.version === undefined ? shown : `${shown} (version ${entry.version})`;
   // A pipe gets only the value.
   if (input.options['plain'] !== true) showList(session, keys, { KEY: cleanLine, VALUE: () => '(hidden)' }, { title });
   const field = await chooseField(session, input, shown, keys);

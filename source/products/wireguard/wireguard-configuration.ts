@@ -96,7 +96,9 @@ async function askFile(session: Session, { name }: ClientSettings): Promise<stri
     help: 'wg-quick uses the file name as the interface name, so use at most 15 characters before .conf.',
     initial: `./${name.replace(/[^\w.-]+/g, '-').slice(0, 15) || 'tunnel'}.conf`,
     check: (text) =>
-      /(?:^|\/)[a-zA-Z0-9_=+.-]{1,15}\.conf$/.test(text.trim()) ? undefined : 'Enter a file name with at most 15 characters before .conf.',
+      /(?:^|\/)[a-zA-Z0-9_=+.-]{1,15}\.conf$/.test(text.trim())
+        ? undefined
+        : 'The file name must have 1 to 15 characters (letters, digits, _ = + . -) before .conf.',
   });
   const file = fileOf(written);
   await throwIfThere(session, file);

@@ -166,7 +166,7 @@ export async function openSecrets(sealed: Uint8Array, key: string): Promise<Read
     else decrypter.addPassphrase(key);
     return (parseJson(await decrypter.decrypt(sealed, 'text')) as { secrets: Record<string, string> }).secrets;
   } catch (cause) {
-    const remedy = 'Enter the passphrase, or the identity (AGE-SECRET-KEY-…), that the backup was sealed with.';
+    const remedy = 'Enter the passphrase of the backup, or the identity (AGE-SECRET-KEY-…) of one of its recipients.';
     throw new Fault('refused.sealed', 'This passphrase or identity does not decrypt the secrets of this backup.', remedy, { cause });
   }
 }

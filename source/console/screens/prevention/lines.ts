@@ -68,7 +68,7 @@ export function emptyLines(view: PreventionView | undefined, filter: string, loo
   const { theme, width } = context;
   if (!view || view.state === 'asking') return [`  ${theme.paint('busy', 'Querying CrowdSec...')}`];
   if (view.state === 'failed' && view.trouble) return troubleLines(view, context);
-  if (filter !== '') return [`  ${cut(`Nothing matches "${filter}".`, width - 4)}`];
+  if (filter !== '') return [`  ${cut(`No matches for "${filter}".`, width - 4)}`];
   if (look.tab === 'alerts') return ['  No alerts.'];
   return [look.shared && view.shared ? '  No active bans.' : '  No active bans, excluding shared lists.'];
 }

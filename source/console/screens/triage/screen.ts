@@ -17,7 +17,7 @@ const keys = [
   { id: 'decide-row', keys: ['d', 'enter'], title: 'Record a decision for the package in this row', label: 'decide' },
   { id: 'undecide-row', keys: ['x', 'delete'], title: 'Withdraw the decision', label: 'withdraw' },
   { id: 'triage-shows', keys: ['v'], title: 'Show all, undecided or overdue findings', label: 'other view' },
-  { id: 'import-report', keys: ['i'], title: 'Import a scanner report', label: 'import' },
+  { id: 'import-report', keys: ['i'], title: 'Import a scan report', label: 'import' },
   { id: 'copy-vulnerability', keys: ['y'], title: 'Copy the ID' },
   { id: 'vulnerabilities', keys: ['F'], context: 'everywhere', title: 'Show scan findings, most urgent first', find: true },
 ] as const;
@@ -194,6 +194,6 @@ function triageEmpty(view: TriageView, filter: string, shows: TriageShows, impor
     const advice = `No reports yet. Press ${importKey} to import a Trivy, Grype, OpenVAS or SARIF report.`;
     return paragraph(theme, undefined, advice, width - 4, '  ');
   }
-  if (filter !== '') return [`  ${cut(`Nothing matches "${filter}".`, width - 4)}`];
+  if (filter !== '') return [`  ${cut(`No matches for "${filter}".`, width - 4)}`];
   return [shows === 'late' ? '  No overdue findings.' : shows === 'undecided' ? '  No undecided findings.' : '  No findings.'];
 }

@@ -110,7 +110,7 @@ describe('the client of a cluster', () => {
     [404, '404 page not found', 'failed.notServed', /does not serve GET \/x/],
     [404, '{"kind":"Status","message":"pods \\"a\\" not found"}', 'failed.notFound', /pods "a" not found/],
     [503, 'service unavailable', 'unreachable.apiGroup', /unavailable \(503\)/],
-    [500, '{"kind":"Status","message":"etcdserver: request timed out"}', 'failed.cluster', /etcdserver: request timed out \(500\)/],
+    [500, '{"kind":"Status","message":"etcdserver: request timed out"}', 'failed.cluster', /HTTP 500 for .*: etcdserver: request timed out\./],
     [
       403,
       '{"kind":"Status","message":"pods is forbidden: User \\"ada\\" cannot list resource \\"pods\\" in API group \\"\\" at the cluster scope"}',

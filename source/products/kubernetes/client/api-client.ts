@@ -152,7 +152,7 @@ const forbidden = /User "([^"]*)" cannot (\S+) (?:resource "([^"]+)" in API grou
 
 export function apiFault(answer: HttpAnswer, method: string, path: string): Fault {
   const status = statusOf(answer);
-  const words = cleanLine(status?.message ?? answer.text.slice(0, 200)).trim() || `HTTP ${answer.status}`;
+  const words = cleanLine(status?.message ?? answer.text.slice(0, 200)).trim() || 'no message';
   const what = `${method} ${cleanLine(path.replace(/\?.*$/, ''))}`;
   switch (answer.status) {
     case 401:
@@ -182,7 +182,7 @@ export function apiFault(answer: HttpAnswer, method: string, path: string): Faul
     default:
       return new Fault(
         'failed.cluster',
-        `The cluster returned an error for ${what}: ${words} (${answer.status}).`,
+        `The cluster returned HTTP ${answer.status} for ${what}: ${words}.`,
         'Check the cluster events and the log of the API server.',
       );
   }

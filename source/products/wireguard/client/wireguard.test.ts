@@ -80,7 +80,7 @@ describe('what is wrong, with line, column and field', () => {
     ['names without a server', 'DNS = 10.8.0.1', 'DNS = lan', ['4:7 [Interface] DNS', 'error', /without the address of a DNS server/]],
     ['a public key that is none', other.publicKey, 'short', ['8:13 [Peer] PublicKey', 'error', /44 characters/]],
     ['its own public key', other.publicKey, own.publicKey, ['8:13 [Peer] PublicKey', 'error', /public key of this machine/]],
-    ['nothing is sent (R24)', /AllowedIPs.*\n/, '', ['7:1 [Peer] AllowedIPs', 'error', /No traffic is sent/]],
+    ['nothing is sent (R24)', /AllowedIPs.*\n/, '', ['7:1 [Peer] AllowedIPs', 'error', /AllowedIPs is missing or empty/]],
     [
       'no network (R24)',
       '0.0.0.0/0, ::/0',
