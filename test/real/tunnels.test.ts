@@ -94,7 +94,7 @@ describeUnless(requiredProgram('nebula-cert', 'nebula'), 'an overlay mesh', () =
     process.env['PATH'] = `${bin}${delimiter}${path}`;
 
     const { message } = await run('overlay-ca', ['home mesh'], { for: '10d' });
-    expect(message).toMatch(/^Created home mesh, valid until \d{4}-\d\d-\d\d\./);
+    expect(message).toMatch(/^Created the CA home mesh, valid until \d{4}-\d\d-\d\d\./);
     const out = join(fixture.folder, 'nas');
     await run('overlay-sign', ['nas'], { ip: '10.1.0.1/24', groups: 'servers,home', out });
     const again = await run('overlay-sign', ['nas'], { for: '2d' });

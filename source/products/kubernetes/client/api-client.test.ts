@@ -105,12 +105,23 @@ describe('the client of a cluster', () => {
     await expect(new ClusterApi(host, login).list('/api/v1/pods', signal)).rejects.toMatchObject({ code: 'failed.expired' });
   });
 
+  test('a response that is too large is reported as such, and not as a cluster that cannot be reached', async () => {
+    answer = { status: 200, body: ' '.repeat(64 * 1024 * 1024 + 1) };
+    const message = 'The response to GET /metrics is larger than 64 MiB.';
+    await expect(new ClusterApi(host, login).text('/metrics', signal)).rejects.toMatchObject({ code: 'failed.cluster', message });
+  });
+
   test.each([
     [401, '{"kind":"Status","message":"Unauthorized"}', 'refused.clusterLogin', /rejects the login/],
     [404, '404 page not found', 'failed.notServed', /does not serve GET \/x/],
     [404, '{"kind":"Status","message":"pods \\"a\\" not found"}', 'failed.notFound', /pods "a" not found/],
     [503, 'service unavailable', 'unreachable.apiGroup', /unavailable \(503\)/],
-    [500, '{"kind":"Status","message":"etcdserver: request timed out"}', 'failed.cluster', /HTTP 500 for .*: etcdserver: request timed out\./],
+    [
+      500,
+      '{"kind":"Status","message":"etcdserver: request timed out"}',
+      'failed.cluster',
+      /HTTP 500 for .*: etcdserver: request timed out\./,
+    ],
     [
       403,
       '{"kind":"Status","message":"pods is forbidden: User \\"ada\\" cannot list resource \\"pods\\" in API group \\"\\" at the cluster scope"}',

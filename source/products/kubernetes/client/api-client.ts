@@ -125,8 +125,8 @@ export class ClusterApi {
       ...(token !== undefined && { authorization: `Bearer ${token}` }),
     };
     const answer = await this.#http.send({ method, path, headers, json: body }, signal);
-    if (!answer.whole) throw notReached(this.shown, new Error(`the response is larger than ${answerLimitBytes / 1024 / 1024} MB`));
-    return answer;
+    if (answer.whole) return answer;
+    throw new Fault('failed.cluster', `The response to ${method} ${cleanLine(path)} is larger than 64 MiB.`, 'Use kubectl instead.');
   }
 }
 
