@@ -24,9 +24,11 @@ export default defineConfig({
     config(md) {
       md.disable('emoji');
       md.linkify.set({ fuzzyLink: false, fuzzyEmail: false });
-      const { text } = md.renderer.rules;
       // Vue would evaluate them.
-      if (text) md.renderer.rules['text'] = (...given) => text(...given).replaceAll('{{', '&#123;&#123;');
+      for (const kind of ['text', 'code_inline']) {
+        const rule = md.renderer.rules[kind];
+        if (rule) md.renderer.rules[kind] = (...given) => rule(...given).replaceAll('{{', '&#123;&#123;');
+      }
     },
   },
   themeConfig: {
