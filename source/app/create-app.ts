@@ -58,7 +58,7 @@ export async function createApp(options: AppOptions): Promise<QuarterdeckApp> {
     const sources = chosen.map(async ([name, remoteHost]) => {
       const opened = await remoteHosts.open(name, remoteHost);
       const engines = await (await import('./remote-engines.ts')).openRemoteEngines(opened, remoteHost, remoteOptions);
-      // Who needs the host waits for it, and gets the fault.
+      // Callers that need the host wait for it, and get the fault.
       opened.link.ready(new AbortController().signal).catch(() => undefined);
       return engines;
     });
@@ -66,7 +66,7 @@ export async function createApp(options: AppOptions): Promise<QuarterdeckApp> {
   };
   // Remote hosts are connected to while the catalog is read.
   const [{ settings, catalog }, remote, here] = await Promise.all([
-    openOwnCatalog({ paths, env, readOnly: options.readOnly, read: () => reading }),
+    openOwnCatalog({ paths, env, readOnly: options.readOnly }, reading),
     reading.then(({ hosts }) => (practice ? [] : openRemote(hosts))),
     practice ? { engines: practiceEngines(practice, host), engineMissing: false } : enginesOn(host, options.signal),
   ]).catch(async (thrown: unknown) => {

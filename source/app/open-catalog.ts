@@ -5,21 +5,12 @@ import { installationFolder } from '../config/installation.ts';
 import type { OwnPaths } from '../config/paths.ts';
 import { loadSettings, type Settings } from '../config/settings.ts';
 
-interface OwnCatalogOptions {
-  paths: OwnPaths;
-  env: NodeJS.ProcessEnv;
-  readOnly: boolean;
-  /** Reads the settings, if they are not being read already. */
-  read?: () => Promise<Settings>;
-}
-
-export async function openOwnCatalog({
-  paths,
-  env,
-  readOnly,
-  read = () => loadSettings(paths, env['HOME'] || homedir()),
-}: OwnCatalogOptions) {
-  const settings = await read();
+/** @param reading the settings, where they are being read already */
+export async function openOwnCatalog(
+  { paths, env, readOnly }: { paths: OwnPaths; env: NodeJS.ProcessEnv; readOnly: boolean },
+  reading: Promise<Settings> = loadSettings(paths, env['HOME'] || homedir()),
+) {
+  const settings = await reading;
   // A catalog from another person can run programs inside containers, so read-only mode does not load it.
   const ownFolder = readOnly ? undefined : settings.catalogFolder;
   return { settings, catalog: await openCatalogWith(ownFolder, paths), ownFolder };

@@ -96,7 +96,7 @@ class DockerodeEngine implements Engine {
   }
 
   async list(signal: AbortSignal): Promise<ContainerFacts[]> {
-    const early = endingWith(signal);
+    using early = endingWith(signal);
     const listedEarly = this.#listedEarly(early.signal);
     listedEarly?.catch(() => undefined);
     const { kind, isOwnVersion, libpodVersion } = await this.#greeted(signal).catch((thrown: unknown) => {

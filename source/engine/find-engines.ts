@@ -18,14 +18,17 @@ export async function findEngines(host: Host, signal: AbortSignal): Promise<Engi
   const facts = await host.facts(signal);
   const podman = facts.env.CONTAINER_HOST ? addressOf(facts.env.CONTAINER_HOST, 'CONTAINER_HOST') : undefined;
   const identified = async (address: EngineAddress) => ({ address, identity: await identityOf(host, address, signal) });
-  const places = facts.env.DOCKER_HOST ? [] : usualSockets(facts, podman !== undefined);
+  const usual = facts.env.DOCKER_HOST ? [] : usualSockets(facts, podman !== undefined);
   // At once: on a remote host, each of them costs a round trip.
-  const [docker, others] = await Promise.all([chosenDocker(host, facts, signal), Promise.all(places.map(identified))]);
+  const [docker, others, ofPodman] = await Promise.all([
+    chosenDocker(host, facts, signal),
+    Promise.all(usual.map(identified)),
+    podman && identified(podman),
+  ]);
   if (docker && !podman) return [docker];
-  const usual = docker ? [] : others.filter(({ identity }) => identity !== undefined);
-  const chosen = await Promise.all([docker, podman].map((address) => address && identified(address)));
+  const ofDocker = docker ? [await identified(docker)] : others.filter(({ identity }) => identity !== undefined);
   const seen = new Set<string>();
-  const addresses = [chosen[0], ...usual, chosen[1]].flatMap((candidate) => {
+  const addresses = [...ofDocker, ofPodman].flatMap((candidate) => {
     if (!candidate) return [];
     const { address, identity = address.url } = candidate;
     if (seen.has(identity)) return [];
@@ -35,7 +38,7 @@ export async function findEngines(host: Host, signal: AbortSignal): Promise<Engi
   if (addresses.length > 0) return addresses;
   const message = `No container engine was found on ${host.link ? cleanLine(host.name) : 'this host'}.`;
   const remedy = 'Install and start Docker or Podman, or set DOCKER_HOST. Use --verbose to list the locations searched.';
-  const cause = new Error(`no socket at ${places.map((address) => cleanLine(pathOf(address) ?? '')).join(', ')}`);
+  const cause = new Error(`no socket at ${usual.map((address) => cleanLine(pathOf(address) ?? '')).join(', ')}`);
   throw new Fault('unreachable.noEngine', message, remedy, { cause });
 }
 
