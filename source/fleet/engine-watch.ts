@@ -127,7 +127,7 @@ export class EngineWatch {
     return this.host.link ? `engine of ${cleanLine(this.name)}` : 'engine';
   }
 
-  /** A command that prints states and ends has no use for the details of each container: they are read when somebody else asks. */
+  /** A command that prints states and ends has no use for the details of each container: they are read on request. */
   wantDetails(wanted: boolean): void {
     if (wanted) this.#wanted?.resolve();
     else this.#wanted ??= Promise.withResolvers<void>();

@@ -221,7 +221,7 @@ export interface Fleet {
   snapshot(): FleetSnapshot;
   /** Called after each commit. */
   subscribe(listener: () => void): () => void;
-  /** Until `settled` by default. Who wants `states` gets no details of other containers, until somebody wants `complete`. */
+  /** Until `settled` by default. With `states`, details of other containers are not read until `complete` is requested. */
   settle(signal: AbortSignal, until?: FleetStage): Promise<FleetSnapshot>;
   /** Waits, at most this long, until every engine has been sent its container query: slow work can start while answers are pending. */
   asked(limitMs: number): Promise<void>;

@@ -14,7 +14,7 @@ export function modelSize(name: string): number | undefined {
   return found ? Number(found[1]) : undefined;
 }
 
-/** Undefined if the model fits into the memory of the host, or its name does not tell its size. */
+/** Returns a warning; undefined if the model fits into the memory of the host, or its name does not contain its size. */
 export function modelTooLarge(model: string, memoryBytes: number): string | undefined {
   const size = modelSize(model);
   if (size === undefined || memoryBytes >= modelMemoryBytes(size)) return undefined;

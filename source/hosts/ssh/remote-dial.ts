@@ -117,7 +117,7 @@ export class RemoteDial {
     return undefined;
   }
 
-  /** Opens the next connections to an address. If they cannot be opened, nobody is told: whoever dials the address gets the error. */
+  /** Opens the next connections to an address. Failures are not reported here: a caller that dials the address gets the error. */
   prepare(connection: SshConnection, address: DialAddress, count = sparesOfFirst): void {
     const key = JSON.stringify(address);
     const spares = this.#spares.get(key) ?? new Set();

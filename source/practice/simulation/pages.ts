@@ -27,7 +27,7 @@ const realm = '/realms/master';
 const protocol = `${realm}/protocol/openid-connect`;
 let keys: Answer | undefined;
 
-/** Pages that are computed: what Keycloak 26 tells clients about its master realm, with a key that is created on the first request. */
+/** Pages that are computed: what Keycloak 26 sends to clients about its master realm, with a key that is created on the first request. */
 const behaviours: Readonly<Record<NonNullable<Page['behaviour']>, (environment: Environment) => Answer>> = {
   'keycloak-discovery': ({ KC_HOSTNAME: hostname = '' }) => ({ body: discovery(hostname) }),
   'keycloak-keys': () => {

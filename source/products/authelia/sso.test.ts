@@ -39,7 +39,7 @@ describe('users of the portal (R49)', () => {
     const { message } = await fixture.run('sso-add', id, {}, { operator: asked });
     expect(message).toBe(`Added user ida to ${id}. The portal has read the file.`);
     const text = await fixture.text(usersFile);
-    expect(text).toContain('# Everybody at home. Ask Mara before you add somebody.');
+    expect(text).toContain('# All users at home. Ask Mara before you add a user.');
     expect(text).toContain('# Gone for the winter.');
     expect(text).toMatch(
       /ida:\n {4}disabled: false\n {4}displayname: Ida\n {4}password: '\$argon2id\$v=19\$m=65536,t=3,p=4\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}'\n/,

@@ -83,12 +83,12 @@ async function giveShares(attempt: Attempt, begun: SealStatus): Promise<SealStat
     if (share === undefined) break;
     const before = await look(attempt);
     if (!before.sealed) {
-      tell(session, 'The server was unsealed in the meantime; your share was not sent.');
+      showText(session, 'The server was unsealed in the meantime; your share was not sent.');
       return before;
     }
     if (isAnother(status, before)) {
       startAnew(attempt);
-      tell(session, 'The entered shares were discarded, so the count starts over.');
+      showText(session, 'The entered shares were discarded, so the count starts over.');
     }
     status = await settle(attempt, share, before, await send(attempt, share, before));
   }
@@ -144,7 +144,7 @@ async function settle(attempt: Attempt, share: string, before: SealStatus, outco
   const { session, given, held } = attempt;
   if (outcome === 'lost') return afterLoss(attempt, before);
   if (outcome.kind === 'refused') {
-    tell(session, `The server rejected the share as invalid (${outcome.words}). Nothing was lost. Enter the share again.`);
+    showText(session, `The server rejected the share as invalid (${outcome.words}). Nothing was lost. Enter the share again.`);
     return look(attempt);
   }
   if (outcome.kind === 'dropped') {
@@ -152,7 +152,7 @@ async function settle(attempt: Attempt, share: string, before: SealStatus, outco
     const service = before.recoverySeal ? `, or the auto-unseal service (${before.type}) is unreachable` : '';
     const sentence = `The ${before.threshold} shares do not unseal the server: at least one is wrong or outdated${service}. The server discarded them all and cannot tell which one.`;
     if (!session.attended) throw new Fault('failed.shares', sentence, 'Start over with other shares.');
-    tell(session, `${sentence} Start over, and have each holder check their share.`);
+    showText(session, `${sentence} Start over, and have each holder check their share.`);
     return look(attempt);
   }
   const { status } = outcome;
@@ -166,10 +166,10 @@ async function settle(attempt: Attempt, share: string, before: SealStatus, outco
   }
   if (isAnother(before, status)) {
     startAnew(attempt);
-    tell(session, 'The shares were discarded while yours was being sent, so the count starts over.');
+    showText(session, 'The shares were discarded while yours was being sent, so the count starts over.');
   } else if (status.progress <= before.progress) {
     if (!session.attended) throw new Fault('failed.shares', 'This share was already entered.', 'Enter another share.');
-    tell(session, 'This share was already entered, here or elsewhere. Each share counts only once. Enter another one.');
+    showText(session, 'This share was already entered, here or elsewhere. Each share counts only once. Enter another one.');
   }
   given.add(shareNumber(share));
   if (!held?.includes(share)) held?.push(share);
@@ -179,7 +179,7 @@ async function settle(attempt: Attempt, share: string, before: SealStatus, outco
 async function afterLoss(attempt: Attempt, before: SealStatus): Promise<SealStatus> {
   const now = await look(attempt);
   if (isAnother(before, now)) startAnew(attempt);
-  tell(
+  showText(
     attempt.session,
     now.sealed
       ? `The connection was lost while the share was being sent. The server now has ${now.progress} of ${now.threshold} shares${now.progress < before.progress ? '; a restart, a reset or a wrong share discards all of them' : ''}.`
@@ -191,7 +191,7 @@ async function afterLoss(attempt: Attempt, before: SealStatus): Promise<SealStat
 /** A new attempt has another nonce. Before the first share there is none. */
 const isAnother = (before: SealStatus, now: SealStatus) => before.progress > 0 && now.nonce !== before.nonce;
 
-const tell = (session: Session, text: string) => session.show({ kind: 'text', text });
+const showText = (session: Session, text: string) => session.show({ kind: 'text', text });
 
 function progressOf({ progress, threshold, sealed, recoverySeal }: SealStatus) {
   const given = sealed ? progress : threshold;
@@ -210,7 +210,7 @@ function dataOf({ sealed, progress, threshold, shares, version, type }: SealStat
 async function chooseRecovery(session: Session, { recoverySeal, migration, type }: SealStatus, id: string): Promise<void> {
   if (!recoverySeal || migration) return;
   const sentence = `${id} unseals automatically (${type}) when it starts. If it was sealed manually, recovery shares can also unseal it, unless its auto-unseal service is unreachable.`;
-  if (!session.attended) return tell(session, sentence);
+  if (!session.attended) return showText(session, sentence);
   const chosen = await askChoice(session, {
     id: 'recovery',
     label: `${id} unseals automatically. Enter recovery shares anyway?`,
