@@ -48,7 +48,7 @@ table('secrets-manager-path', [
     { answer: sealed({}), calls: { health: health(503, { sealed: true }) }, age: 120 },
     'sealed 0/3',
     'warning',
-    /^0 of 3 key shares entered \(5 exist\)\. Restarted 2 minutes ago, seals on every restart\.$/,
+    /^0 of 3 key shares entered \(5 exist\)\. Restarted 2 minutes ago\. Seals on every restart\.$/,
   ],
   [
     'sealed, one given (R59)',
@@ -113,7 +113,7 @@ table('vulnerability-scanner', [
     { answer: answered(200, '<html>'), calls: { tests: exited(0, '0 0\n') }, age: 1200, services: { 'vulnerability-tests': running } },
     'loading 20/30 min',
     'busy',
-    /go into the database/,
+    /being loaded into the database/,
   ],
   [
     'still copying the tests (R60)',
