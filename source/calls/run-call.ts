@@ -207,7 +207,7 @@ async function callTcp({ target, signal }: Making, port: string): Promise<Answer
       stream.once('data', settle(false)).once('end', settle(true)).once('close', settle(true)).on('error', settle(true));
     });
     return closed
-      ? failed(`Port ${address.port} closed the connection immediately; the program in the container may not be listening.`)
+      ? failed(`The connection to port ${address.port} was closed immediately; the program in the container may not be listening.`)
       : { ...failed(''), ok: true };
   } finally {
     stream.destroy();

@@ -54,7 +54,7 @@ function exposureChecks(entry: Pick<CatalogEntry, 'auth' | 'group' | 'ports' | '
 }
 
 const withoutTls = {
-  message: 'The component is published on the network, where traffic of ports without TLS can be read.',
+  message: 'The component is published on the network, where traffic to ports without TLS can be read.',
   remedy: 'Publish the component on 127.0.0.1 and put it behind the reverse proxy.',
 };
 

@@ -45,7 +45,7 @@ export async function parseCommandLine(
     .description(
       'A console for a self-hosted stack of containers. Without a command, opens the console, or prints the status outside a terminal.',
     )
-    .usage('[options] [verb] [arguments]')
+    .usage('[options] [command] [arguments]')
     .helpOption('-h, --help', 'print this help')
     .addHelpCommand(
       new Command('help')

@@ -53,7 +53,7 @@ it.each([
   ['a = 1\na = 2\n', 2, 1, /set twice/, /one of the two/],
   ['a = ["b" "c"]\n', 1, 10, /comma is missing/, /./],
   ['a = ["b",\n', 1, 5, /bracket is never closed/, /Add \]/],
-  ['a = <<-END\n  text\n', 1, 5, /text is never closed/, /END on a line of its own/],
+  ['a = <<-END\n  text\n', 1, 5, /heredoc is never closed/, /END on a line of its own/],
   ['/* a\nb = 1\n', 1, 1, /comment is never closed/, /Add \*\//],
 ])('says what is wrong with %j, and where', (text, line, column, message, remedy) => {
   expect(readHcl(text).problem).toMatchObject({

@@ -152,7 +152,7 @@ class Reader {
       throw new Mistake(at, 'This quote is not closed on the same line.', 'End the value with "; write \\" for a quote inside it.');
     if (this.text.startsWith('/*', at)) throw new Mistake(at, 'This comment is never closed.', 'Add */ at its end.');
     const [, mark_] = /^<<-?([A-Za-z_]\w*)/.exec(this.text.slice(at)) ?? [];
-    if (mark_ !== undefined) throw new Mistake(at, 'This text is never closed.', `Add ${mark_} on a line of its own after the text.`);
+    if (mark_ !== undefined) throw new Mistake(at, 'This heredoc is never closed.', `Add ${mark_} on a line of its own after the text.`);
     const [word = ''] = /^[^\s{}[\]=,]+/.exec(this.text.slice(at, at + 100)) ?? [];
     throw new Mistake(at, `"${word}" is not a valid value.`, word.startsWith("'") ? 'Use " instead of \'.' : 'Quote it.');
   }

@@ -34,7 +34,7 @@ test.each(sizes)('a user is added at $columns x $rows, with a password that is m
   const screen = await open(size, 'sso-portal');
   const name = `ida${size.columns}`;
   await findFlow(screen, 'add user portal', 'Add a user to the portal');
-  await screen.sees('Name to log in with', 'Users: mara', 'quarterdeck sso add sso-portal --practice');
+  await screen.sees('Login name', 'Users: mara', 'quarterdeck sso add sso-portal --practice');
   expect(misfits(screen.frame(), size)).toEqual([]);
   await screen.type('no or');
   await screen.press('enter');
@@ -67,7 +67,7 @@ test('Esc at each question of a new user says that nothing was written', async (
   const before = await fixture.text(users);
   const screen = await open({ columns: 80, rows: 24 }, 'sso-portal');
   const answers: [sees: string, typed: string][] = [
-    ['Name to log in with', 'noor'],
+    ['Login name', 'noor'],
     ['Display name', ''],
     ['Email address', 'noor@example.org'],
     ['Groups, separated by commas', ''],

@@ -28,7 +28,7 @@ function checkTerminal({ stdin, stdout }: ConsoleStreams, env: NodeJS.ProcessEnv
   const reasons = [
     !stdin.isTTY && 'the input is not a terminal',
     !stdout.isTTY && 'the output is not a terminal',
-    env.TERM === 'dumb' && 'this terminal (TERM=dumb) cannot draw a screen',
+    env.TERM === 'dumb' && 'this terminal (TERM=dumb) cannot display it',
   ];
   const reason = reasons.find((text) => text !== false);
   if (reason === undefined) return;

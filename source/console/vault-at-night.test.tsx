@@ -184,7 +184,7 @@ test('u on a new one: a holder at a time, what is shown is gone with its questio
     await screen.misses(value);
     if (label === 'Key share 2 of 2') {
       await screen.press('esc');
-      await screen.sees('Quit and lose the undelivered secrets', 'Key share 2 of 2, Root token');
+      await screen.sees('Quit and lose the undelivered secrets?', 'Key share 2 of 2, Root token');
       await screen.press('enter');
       await screen.sees('Key share 2 of 2: confirm that only the holder of share 2');
       await screen.press('enter');

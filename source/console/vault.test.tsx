@@ -118,7 +118,7 @@ test('new shares through the palette: one holder at a time, and leaving loses no
   await screen.sees('Write the secret down now', /[0-9a-f]{66}/);
   expect(misfits(screen.frame(), { columns: 80, rows: 24 })).toEqual([]);
   await screen.press('esc');
-  await screen.sees('Quit and lose the undelivered secrets', 'stay valid');
+  await screen.sees('Quit and lose the undelivered secrets?', 'stay valid');
   await screen.misses(/[0-9a-f]{66}/);
   await screen.press('down', 'enter');
   await screen.sees(/The previous shares of \S+ stay valid/);

@@ -25,7 +25,7 @@ export function connectionsBetween(earlier: readonly Reached[], later: readonly 
   return later.flatMap((to) => {
     const apart = earlier.filter((from) => from.component.key !== to.component.key && !canMeet(from, to, both)).map(({ id }) => id);
     if (apart.length === 0) return [];
-    const what = both ? 'connect in both directions with' : 'reach';
+    const what = both ? 'exchange requests with' : 'reach';
     const message = `${namesText(apart)} cannot ${what} ${to.id}, because they share no network and containers cannot reach ports that are published on loopback.`;
     const remedy = to.front
       ? `Add a network of ${to.front.component.id} as external: ${apart.map((id) => `quarterdeck edit ${id}`).join(', ')}`

@@ -134,7 +134,7 @@ function serviceOf(
   const state = serviceState(facts, history, nowMs, { oneShot: known?.oneShot ?? false });
   const cutOff = engineReachable ? cutOffOf(container, detail, context) : undefined;
   const halted = state.state === 'stopped' || state.state === 'paused' ? context.haltedFor?.(container.id) : undefined;
-  const haltedDetail = `${state.state} for a ${halted?.flow} by ${halted?.by}; it runs again afterwards (if the ${halted?.flow} was interrupted: quarterdeck recover)`;
+  const haltedDetail = `${state.state} for a ${halted?.flow} by ${halted?.by}; it will run again afterwards (if the ${halted?.flow} was interrupted: quarterdeck recover)`;
   const explained = halted ? { ...state, severity: 'warning' as const, detail: haltedDetail } : state;
   const lastSeen = { ...unknown, detail: `the engine is unreachable; last seen ${state.state}, ${state.detail}` };
   const shown = engineReachable ? explained : lastSeen;

@@ -217,7 +217,7 @@ describe('ways between stages (R14, R15, R55)', () => {
   test('no network in common, and ports on loopback alone (R14)', async () => {
     const chain = await look({ ...sound, 'indexer-manager': { networkMode: 'alone', networks: ['alone'] } });
     expect(reported(chain)).toEqual([
-      'warning release>request: indexer-manager cannot connect in both directions with movie-automation, because they share no network and containers cannot reach ports that are published on loopback.',
+      'warning release>request: indexer-manager cannot exchange requests with movie-automation, because they share no network and containers cannot reach ports that are published on loopback.',
     ]);
   });
 

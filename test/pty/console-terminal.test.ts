@@ -154,7 +154,7 @@ describe('Ctrl-Z', () => {
 describe('a terminal that cannot show a screen is told what else there is', () => {
   test('TERM=dumb', async () => {
     const shown = await start({ env: { TERM: 'dumb' } });
-    await shown.sees('failed: The console requires a terminal, but this terminal (TERM=dumb) cannot draw a screen.', startLimitMs);
+    await shown.sees('failed: The console requires a terminal, but this terminal (TERM=dumb) cannot display it.', startLimitMs);
     expect(shown.raw).not.toContain('\x1b');
   });
 

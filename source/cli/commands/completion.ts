@@ -16,7 +16,7 @@ const quotes: Readonly<Record<string, string>> = { bash: "'\\''", zsh: "'\\''", 
 export async function runCompletionVerb({ output }: VerbContext, shell = ''): Promise<number> {
   const quote = quotes[shell];
   if (quote === undefined) {
-    const message = shell === '' ? 'completion requires a shell.' : `No completion for "${cleanLine(shell)}".`;
+    const message = shell === '' ? 'completion requires a shell.' : `Unsupported shell "${cleanLine(shell)}".`;
     const verbs = Object.keys(quotes).map((name) => `quarterdeck completion ${name}`);
     throw new Fault('usage.shell', message, `Use one of: ${verbs.join(', ')}.`);
   }

@@ -85,7 +85,7 @@ function checkMtu(own: ConfigSection, addresses: readonly ConfigEntry[], begin: 
   const clamps = valuesOf(own, 'PostUp').some(({ value }) => /TCPMSS|maxseg|clamp-mss/i.test(value));
   const usual = `MTU = ${tunnelMtu}`;
   if (!mtu) {
-    const message = 'MTU is not set: large packets can be lost on a path with a smaller MTU.';
+    const message = 'MTU is not set: large packets can be lost on a path with a small MTU.';
     if (!clamps) found.warning(begin, 'MTU', message, `Add ${usual}.`, 'R77');
     return;
   }

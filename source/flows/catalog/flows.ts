@@ -11,7 +11,7 @@ export const catalogFlows: readonly Flow[] = lazyFlows({ about: 'host', offline:
   flow('read', 'config check', {
     title: 'Check a configuration file',
     summary:
-      "Checks the configuration file of a component and reports each problem with line and column. For a deployed component, also runs the product's own check, if there is one, in a temporary container. Files on this machine, and standard input with --stdin, are checked only by Quarterdeck. Exits with 1 if there are mistakes; warnings do not change the exit code.",
+      "Checks the configuration file of a component and reports each problem with line and column. For a deployed component, also runs the product's own check, if there is one, in a temporary container. Files on this machine, and standard input with --stdin, are checked only by Quarterdeck. Exits with 1 if there are errors; warnings do not change the exit code.",
     usage: 'COMPONENT [FILE]',
     flags: { stdin: { meaning: 'read the configuration from standard input' } },
     wordsFor: ({ id, configFile }) => (configFile ? [[id]] : []),

@@ -89,7 +89,7 @@ const others = lazyFlows(common, [
   flow('read', 'doctor', {
     title: 'List all problems',
     summary:
-      'Lists everything that is wrong with a component or a host, worst first, each with its remedy: states, findings, open setup tasks, due backups, port conflicts, clocks, failing notification targets. Exits with 1 if there are errors or warnings. Does not check for updates.',
+      'Lists everything that is wrong with a component or a host, worst first, each with its remedy: states, findings, open setup tasks, due backups, port conflicts, clock skew, failing notification targets. Exits with 1 if there are errors or warnings. Does not check for updates.',
     all: true,
     load: async () => (await import('./doctor.ts')).doctor,
   }),

@@ -70,6 +70,6 @@ function idsText(component: string, left: readonly SetupTaskView[]): string {
 }
 
 function observedTask({ title }: SetupTaskView): Fault {
-  const message = `"${title}" is detected by Quarterdeck and cannot be confirmed manually.`;
+  const message = `Quarterdeck detects whether "${title}" is done; it cannot be confirmed manually.`;
   return new Fault('refused.observed', message, 'Complete the task in the product; Quarterdeck then removes it from the list.');
 }

@@ -35,7 +35,7 @@ export const deployFlows: readonly Flow[] = lazyFlows({ about: 'component' }, [
   flow('operate', 'recover', {
     title: 'Resume interrupted changes',
     summary:
-      'Lists changes to a stack that did not complete because the console was killed, a machine went down or a step failed. Prompts whether to finish or undo each of them; some can only be finished, and some only undone.',
+      'Lists changes to a stack that did not complete because the console was killed, a machine went down or a step failed. Prompts you to finish or undo each of them; some can only be finished, and some only undone.',
     about: 'host',
     flags: {
       finish: { meaning: 'finish interrupted changes without a prompt' },
@@ -55,7 +55,7 @@ export const deployFlows: readonly Flow[] = lazyFlows({ about: 'component' }, [
   flow('operate', 'route', {
     title: 'Route a component through the VPN gateway',
     summary:
-      "Moves a component to the network of the VPN gateway, which then publishes its ports. Its internet traffic then goes through the tunnel or is blocked. Afterwards, verifies that the component uses the gateway's network. The route survives updates and restarts of the gateway. --direct undoes the route. If the component is already routed, prompts whether to undo the route; without a terminal, joins the gateway's network again.",
+      "Moves a component to the network of the VPN gateway, which then publishes its ports. Its internet traffic then goes through the tunnel or is blocked. Afterwards, verifies that the component uses the gateway's network. The route survives updates and restarts of the gateway. --direct undoes the route. If the component is already routed, prompts you to undo the route or to join the gateway's network again; without a terminal, joins it again.",
     flags: {
       through: { meaning: 'gateway to use, if the host has several', value: 'COMPONENT' },
       service: { meaning: 'service to route (default: the main service)', value: 'SERVICE' },

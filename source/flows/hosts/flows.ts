@@ -33,7 +33,7 @@ const others = lazyFlows({ about: 'host', offline: true }, [
   }),
   flow('read', 'hosts list', {
     title: 'List hosts',
-    summary: 'Connects to all hosts in parallel and shows the state, round trip and engines of each.',
+    summary: 'Connects to all hosts in parallel and shows the state, round-trip time and engines of each.',
     load: async () => (await import('./listed-hosts.ts')).hostsList,
   }),
   flow('operate', 'hosts add', {

@@ -30,10 +30,9 @@ function refusalOf(
   { status, headers }: Pick<CallAnswer, 'status' | 'headers'>,
   { component, quoted }: { component: string; quoted: string },
 ): Fault | undefined {
-  if (status === 401 || status === 403) {
-    const remedy = credentialInputs(call).length > 0 ? `Log in again: quarterdeck login ${component}` : 'Check its access settings.';
-    return new Fault('refused.login', `${component} refused the login (status ${status})${quoted}.`, remedy);
-  }
+  const access = credentialInputs(call).length > 0 ? `Log in again: quarterdeck login ${component}` : 'Check its access settings.';
+  if (status === 401 || status === 403)
+    return new Fault('refused.login', `${component} denied access (status ${status})${quoted}.`, access);
   if (status === 429 || status === 503) {
     const wait = headers['retry-after'];
     const remedy =
@@ -42,7 +41,7 @@ function refusalOf(
   }
   if (status < 300 || status >= 400) return undefined;
   const message = `${component} redirects to ${cleanLine(headers['location'] ?? 'another address')}, and redirects are not followed.`;
-  return new Fault('failed.operation', message, `Log in again: quarterdeck login ${component}`);
+  return new Fault('failed.operation', message, access);
 }
 
 /** The message of an error in JSON, as most products write it: `{"message": "..."}`, `{"error": {"message": "..."}}`, `{"detail": "..."}`. */

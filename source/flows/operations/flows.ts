@@ -24,7 +24,7 @@ export const operationFlows: readonly Flow[] = lazyFlows({ about: 'component' },
   flow('operate', 'login', {
     title: 'Log in to a component',
     summary:
-      'Prompts for an API key, or for a user name and a password, verifies them with one request, and stores what the operations need in the secret store. Passwords that the component exchanges for a token are not stored.',
+      'Prompts for an API key, or for a user name and a password, verifies them with one request if the component supports it, and stores what the operations need in the secret store. Passwords that the component exchanges for a token are not stored.',
     offered: ({ known }) => known,
     load: async () => (await import('./log-in.ts')).logIn,
   }),

@@ -171,7 +171,7 @@ describe('what is shown of a response', () => {
 
 describe('a response that reports a failure is never called done', () => {
   test.each([
-    [{ status: 401, body: { message: 'no key' } }, 'refused.login', /refused the login \(status 401\): no key\./],
+    [{ status: 401, body: { message: 'no key' } }, 'refused.login', /denied access \(status 401\): no key\./],
     [{ status: 422, body: { error: { message: 'Name is taken.' } } }, 'failed.operation', /with status 422: Name is taken\.$/],
     [{ status: 404, body: 'no such item' }, 'failed.operation', /responded with status 404: no such item\./],
     [{ status: 500, body: '<!doctype html><title>Oops</title>' }, 'failed.operation', /responded with status 500\.$/],

@@ -79,7 +79,7 @@ async function leaves(session: Session, { lost, detail }: DeliveryTexts, left: r
   const answer = await session.ask
     .choice({
       id: `leave-${step}`,
-      label: 'Quit and lose the undelivered secrets',
+      label: 'Quit and lose the undelivered secrets?',
       help: lost(left),
       choices: [
         { value: 'stay', label: 'Continue' },

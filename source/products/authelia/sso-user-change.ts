@@ -58,7 +58,7 @@ async function newPassword({ session, config, file }: OpenUsers, name: string, l
 async function askPerson({ session, users, config }: OpenUsers, input: FlowInput): Promise<Omit<PortalUser, 'disabled' | 'digest'>> {
   const [word] = wordsUpTo(1, input, { takes: 'Specify one user at a time', remedy: 'Run the command once for each user.' });
   const name = await argumentOrPrompt(session, {
-    ...{ id: 'user', label: 'Name to log in with', help: `Users: ${users.users.map((one) => cleanLine(one.name)).join(', ') || 'none'}.` },
+    ...{ id: 'user', label: 'Login name', help: `Users: ${users.users.map((one) => cleanLine(one.name)).join(', ') || 'none'}.` },
     ...{ given: word, code: 'usage.user', remedy: 'Specify another name.' },
     check: (text) => userNameProblem(text.trim(), config.userRules),
   });
@@ -71,7 +71,7 @@ async function askPerson({ session, users, config }: OpenUsers, input: FlowInput
     check: (text) => (text.trim() === '' ? 'The portal requires a display name.' : undefined),
   });
   const email = await argumentOrPrompt(session, {
-    ...{ id: 'email', label: 'Email address', help: 'The portal sends messages for a new password and a second factor to this address.' },
+    ...{ id: 'email', label: 'Email address', help: 'The portal sends messages about password resets and second factors to this address.' },
     ...{ given: optionOf(input, 'email'), code: 'usage.user', remedy: 'Pass another address: --email ADDRESS.' },
     check: (text) => emailProblem(text.trim(), { users, config }),
   });

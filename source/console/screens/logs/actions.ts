@@ -255,7 +255,7 @@ export function createLogActions({ app, store, keymap, filterHistory, logs: view
     if (!look || chosen.length === 0) return say('off', 'No line to save.');
     const naming = sourceNamingOf(look.componentKeys);
     const lines = chosen.map((entry) => fullLine(entry, naming));
-    const what = `${hasMarks ? 'marked lines' : 'lines'} from ${look.title}`;
+    const what = `${hasMarks ? 'marked ' : ''}${chosen.length === 1 ? 'line' : 'lines'} from ${look.title}`;
     const flow = saveLogs({ lines, what, name: look.name, nowMs: now() });
     commands.startFlow(flow, naming === 'service' ? commands.selected() : undefined);
   }
