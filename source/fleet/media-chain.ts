@@ -114,8 +114,8 @@ function atStage(view: ChainStageView, stages: readonly ChainStageView[], { comp
       return found('error', `${member.id} has no network: ${cut.why}.`, remedy);
     }
     const level = member.aside ? ('notice' as const) : ('error' as const);
-    if (member.runs === false)
-      return found(level, `${member.id} is not running (${member.state.label}).`, `Start it: quarterdeck start ${member.id}`);
+    const start = `Start it: quarterdeck ${member.state.id === 'missing' ? 'up' : 'start'} ${member.id}`;
+    if (member.runs === false) return found(level, `${member.id} is not running (${member.state.label}).`, start);
     if (member.runs === undefined) {
       const message = `The state of ${member.id} is unknown: the engine of ${member.host} is unreachable.`;
       return found('warning', message, 'Check the engine: quarterdeck status');

@@ -28,7 +28,7 @@ const flags = {
 export const backupFlows: readonly Flow[] = lazyFlows({ about: 'host' }, [
   flow('operate', 'backup', {
     title: 'Back up a component',
-    summary: `Saves a component's data, files, image digests and sealed secrets. Fails if it would omit a mounted volume or folder that you did not exclude. Keeps ${defaultRetention.daily} daily, ${defaultRetention.weekly} weekly and ${defaultRetention.monthly} monthly backups and deletes older ones.`,
+    summary: `Saves a component's data, files, image digests and sealed secrets. Fails if it would omit a mounted volume or folder that neither you nor the catalog excludes. Keeps ${defaultRetention.daily} daily, ${defaultRetention.weekly} weekly and ${defaultRetention.monthly} monthly backups and deletes older ones.`,
     about: 'component',
     flags,
     offered: (component) => component.known,

@@ -55,7 +55,7 @@ const lifecycle = lazyFlows(common, [
     flags: {
       ...serviceFlag,
       force: { meaning: 'also remove running containers, killing their processes' },
-      volumes: { meaning: 'also remove their anonymous volumes and all data in them' },
+      volumes: { meaning: "also remove the containers' anonymous volumes and all data in them" },
       data: { meaning: 'also delete the data of a component that Quarterdeck deployed; repeat its name to confirm', value: 'COMPONENT' },
     },
     offered: (component) => component.services.some(hasContainer),
