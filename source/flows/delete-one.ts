@@ -50,7 +50,7 @@ export async function chooseOne<T>(session: Session, items: readonly T[], choosi
     const ids = found.map((item) => cleanLine(idOf(item))).join(', ');
     throw new Fault(code, `${countText(found.length, noun)} are named "${cleanLine(wanted)}".`, `Use an ID: ${ids}.`);
   }
-  throw new Fault(code, `No ${noun} "${cleanLine(wanted)}".`, nameRemedy(wanted, items.map(nameOf), whenNone));
+  throw new Fault(code, `No ${noun} is named "${cleanLine(wanted)}".`, nameRemedy(wanted, items.map(nameOf), whenNone));
 }
 
 export interface Deletion<T> extends Selection<T> {
