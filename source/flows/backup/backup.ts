@@ -59,7 +59,7 @@ export const backupAll = onEngine(async (scope, input, session, context) => {
   }
   if (failed.length > 0) {
     const message = `${countText(saved.length, 'backup')} created, ${countText(failed.length, 'component')} not backed up: ${failed.join(', ')}.`;
-    throw new Fault('failed.backup', message, `To see the reason, back up a single component: quarterdeck backup ${failed[0]}`);
+    throw new Fault('failed.backup', message, `To see how to fix the problem, back up a single component: quarterdeck backup ${failed[0]}`);
   }
   if (session.dryRun) return { message: 'Dry run: nothing was saved.' };
   const left = notThinned.length > 0 ? ` Not all old backups could be deleted: ${notThinned.join(', ')}.` : '';

@@ -87,10 +87,11 @@ async function consequencesOf({ engine, signal }: EngineScope, component: Compon
   const volumes = (await engine.volumes(signal))
     .filter((volume) => projectOf(volume) === component.project)
     .map(({ name }) => cleanLine(name));
+  const are = effect.subcommand === 'down' ? 'are' : 'may be';
   lines.push(
     volumes.length === 0
-      ? `The volumes of ${component.id} are deleted, with all of their data.`
-      : `${volumes.length === 1 ? 'The volume' : 'The volumes'} ${namesText(volumes)} and all anonymous volumes are deleted, with all of their data.`,
+      ? `The volumes of ${component.id} ${are} deleted, with all of their data.`
+      : `${volumes.length === 1 ? 'The volume' : 'The volumes'} ${namesText(volumes)} and all anonymous volumes ${are} deleted, with all of their data.`,
   );
   return lines;
 }

@@ -54,8 +54,8 @@ const lifecycle = lazyFlows(common, [
       'Removes the containers of a component and, if Quarterdeck deployed it, its reverse proxy site and its unmodified files. Images are kept, and so is the data unless you type the name of the component to delete it. Before you confirm, lists everything that will be lost.',
     flags: {
       ...serviceFlag,
-      force: { meaning: 'also remove running containers, killing their processes' },
-      volumes: { meaning: "also remove the containers' anonymous volumes and all data in them" },
+      force: { meaning: 'kill and remove running containers of a component that Quarterdeck did not deploy' },
+      volumes: { meaning: 'also delete the anonymous volumes of a component that Quarterdeck did not deploy, with all data in them' },
       data: { meaning: 'also delete the data of a component that Quarterdeck deployed; repeat its name to confirm', value: 'COMPONENT' },
     },
     offered: (component) => component.services.some(hasContainer),
@@ -104,7 +104,7 @@ const others = lazyFlows(common, [
   flow('destroy', 'prune', {
     title: 'Free unused disk space',
     summary:
-      'Lists stopped containers, unused images, unused volumes and build cache, and removes only those that you confirm. Kinds: containers, images, volumes, build-cache.',
+      'Lists stopped containers, unused untagged images, unused anonymous volumes and build cache, and removes only those that you confirm. Kinds: containers, images, volumes, build-cache.',
     about: 'host',
     usage: '[KIND...]',
     flags: { all: { meaning: 'also remove unused tagged images and unused named volumes' } },
