@@ -318,7 +318,7 @@ describeUnless(missing ?? requiredProgram(gpg, 'gnupg'), 'shares sealed with PGP
     expect((await stat(join(folder, 'shares', 'share-1.pgp.base64'))).mode & 0o777).toBe(0o600);
     const sealed = (await readFile(join(folder, 'shares', 'share-1.pgp.base64'), 'utf8')).trim();
     await expect(fixture.run('unseal', new Holders({ share: sealed }), {}, 'sealed')).rejects.toMatchObject({
-      message: expect.stringContaining('sealed with PGP for its holder'),
+      message: expect.stringContaining('encrypted with PGP for its holder'),
     });
     expect((await fixture.run('unseal', new Holders({ share: opened }), {}, 'sealed')).message).toBe('vault is unsealed.');
   });

@@ -20,7 +20,7 @@ export const vaultFlows = [
       id: 'initialise',
       title: 'Initialise the secrets manager',
       summary:
-        'Creates the key shares and the root token of a new secrets manager and delivers them one at a time: each holder sees only their share, writes it down, and verifies it by typing it. They are shown once and not stored. Alternatively, seals each share with the PGP key of its holder.',
+        'Creates the key shares and the root token of a new secrets manager and delivers them one at a time: each holder sees only their share, writes it down, and verifies it by typing it. They are shown once and not stored. Alternatively, encrypts each share with the PGP key of its holder.',
       flags: { pgp: { meaning: 'PGP public key of a holder; repeat for each share, in order', value: 'FILE', repeats: true } },
       offered: ({ state }) => state.id === 'not-initialised',
       load: async () => (await import('./initialise.ts')).initialise,
@@ -31,7 +31,7 @@ export const vaultFlows = [
         'Prompts for key shares one at a time, without showing them, until the secrets manager is unsealed. A holder of one share can enter it and quit; others can continue, here or on another console. Other nodes of the cluster can receive the same shares.',
       flags: {
         also: {
-          meaning: 'also unseal the node of the same cluster on this host (HOST/PROJECT/COMPONENT if it has several); repeatable',
+          meaning: 'also unseal the node of the same cluster on HOST (HOST/PROJECT/COMPONENT if it has several); repeatable',
           value: 'HOST',
           repeats: true,
         },

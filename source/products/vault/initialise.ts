@@ -33,7 +33,7 @@ export const initialise: Procedure = async (session, input, context) => {
     .act({
       id: 'initialise',
       right: 'reveal',
-      request: `PUT /v1/sys/init: ${counts.shares} ${recovery ? 'recovery' : 'key'} shares, threshold ${counts.threshold}${sealing ? `, each sealed with the PGP key of its holder and saved in ${cleanLine(sealing.folder)}` : ''}`,
+      request: `PUT /v1/sys/init: ${counts.shares} ${recovery ? 'recovery' : 'key'} shares, threshold ${counts.threshold}${sealing ? `, each encrypted with the PGP key of its holder and saved in ${cleanLine(sealing.folder)}` : ''}`,
       run: async (grant) => {
         const keys = await manager.initialise(grant, { ...counts, recovery, ...(sealing && { pgpKeys: sealing.keys }) });
         for (const secret of [keys.rootToken, ...(sealing ? [] : keys.shares)]) session.hide(secret);
@@ -46,7 +46,7 @@ export const initialise: Procedure = async (session, input, context) => {
   const handouts = shareDeliveries(sealing ? [] : made.shares, labels);
   const root = { id: 'root', label: rootLabel, value: made.rootToken, whose: 'the administrator' };
   await deliverSecrets(session, [...handouts, root], {
-    lost: (left) => `Not delivered yet: ${left.join(', ')}. This is not stored and cannot be shown again later.`,
+    lost: (left) => `Not delivered yet: ${left.join(', ')}. Keys are not stored and cannot be shown again later.`,
     detail: 'the server data must then be removed to start again',
     left: (left) => ({
       code: 'failed.handout',
@@ -54,7 +54,7 @@ export const initialise: Procedure = async (session, input, context) => {
       remedy: `The server is new and empty: ${startOverText(component.id)}.`,
     }),
   });
-  const saved = sealing && (made.unsaved ? 'showed the sealed shares' : `saved the sealed shares in ${cleanLine(sealing.folder)}`);
+  const saved = sealing && (made.unsaved ? 'showed the encrypted shares' : `saved the encrypted shares in ${cleanLine(sealing.folder)}`);
   const delivered = saved ?? 'delivered every share to its holder';
   return outcomeOf(await manager.seal(session.signal), { ...counts, recovery, delivered }, component.id);
 };
@@ -72,7 +72,7 @@ function initialisedAlready(session: Session, id: string): FlowOutcome {
   const left = wanted === undefined ? [] : (parseJson(wanted) as string[]).filter((label) => !handed.includes(label));
   if (left.length === 0) return { message: `${id} is already initialised.` };
   const [folder] = session.noted(savedInStep);
-  const saved = folder === undefined ? '' : ` Sealed shares that were already saved are in ${cleanLine(folder)}.`;
+  const saved = folder === undefined ? '' : ` Encrypted shares that were already saved are in ${cleanLine(folder)}.`;
   const message = `The initialisation of ${id} was interrupted. Not delivered and lost: ${left.join(', ')}.${saved}`;
   throw new Fault('failed.handout', message, `The server is new and empty: ${startOverText(id)}. Destroy shares that were written down.`);
 }
@@ -86,7 +86,7 @@ async function askReady(session: Session, input: FlowInput, counts: ShareCounts 
     help: 'Each share is shown once to its holder, who writes it down and types it again. The root token follows. Nothing is stored, so if you quit before the end, you must start again.',
     choices: {
       yes: ['Create', 'requires all holders to be present'],
-      pgp: ['Create, sealed with PGP', 'shares are not shown: each holder decrypts their own'],
+      pgp: ['Create, encrypted with PGP', 'shares are not shown: each holder decrypts their own'],
       no: 'Not now',
     },
     initial: named.length > 0 ? 'pgp' : 'yes',
@@ -151,7 +151,7 @@ async function askPgpKeys(session: Session, named: readonly string[], { shares }
   }
   const folder = await session.ask.text({
     id: 'folder',
-    label: 'Folder on this machine for the sealed shares',
+    label: 'Folder on this machine for the encrypted shares',
     help: 'Each share can be decrypted only with the secret key of its holder.',
     initial: `./${id}-shares`,
     check: (text) => (text.trim() === '' ? 'Enter a folder.' : undefined),
@@ -180,8 +180,8 @@ type Made = { shares: readonly string[]; unsaved?: string | undefined };
 
 async function handSealedOut(session: Session, { files }: SealedShares, { shares: sealed, unsaved }: Made, counts: ShareCounts) {
   if (unsaved !== undefined) {
-    session.show({ kind: 'text', text: `The sealed shares could not be saved: ${unsaved} Copy them from here:` });
-    for (const [at, hex] of sealed.entries()) session.show({ kind: 'text', text: `Key share ${at + 1}, sealed: ${inBase64(hex)}` });
+    session.show({ kind: 'text', text: `The encrypted shares could not be saved: ${unsaved} Copy them from here:` });
+    for (const [at, hex] of sealed.entries()) session.show({ kind: 'text', text: `Key share ${at + 1}, encrypted: ${inBase64(hex)}` });
   }
   const proved = new Set<number | undefined>();
   // Cancelling skips only the remaining verifications: the root token still has to be handed out.

@@ -129,8 +129,8 @@ describe('unsealing (R59, R75)', () => {
     ['nothing', '', /Type a key share/],
     ['too short', 'ab'.repeat(20), /too short: it must have 66 characters in hex, or 44 in base64/],
     ['neither hex nor base64', 'not a share at all!', /neither hex nor base64/],
-    ['sealed with PGP', Buffer.alloc(300, 7).toString('base64'), /sealed with PGP for its holder/],
-    ['PGP in armour', '-----BEGIN PGP MESSAGE-----', /sealed with PGP for its holder/],
+    ['encrypted with PGP', Buffer.alloc(300, 7).toString('base64'), /encrypted with PGP for its holder/],
+    ['PGP in armour', '-----BEGIN PGP MESSAGE-----', /encrypted with PGP for its holder/],
   ])('%s is caught before it is sent', async (_, text, why) => {
     await expect(give(text)).rejects.toMatchObject({ code: 'usage.answer', message: expect.stringMatching(why) });
     expect(await sealStatus()).toMatchObject({ progress: 0 });

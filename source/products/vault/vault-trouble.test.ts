@@ -91,7 +91,7 @@ test('shares that are sealed with PGP are said to be saved, not to be with their
   await writeFile(key, Buffer.of(0x99, 0, 0));
   const holders = new Holders({ shares: '1', ready: 'pgp', 'pgp-1': key, folder, 'share-1-proof': '' });
   const { message } = await fixture.run('initialise', holders, {}, 'not initialised');
-  expect(message).toMatch(new RegExp(`^Initialised vault and saved the sealed shares in ${folder}\\.`));
+  expect(message).toMatch(new RegExp(`^Initialised vault and saved the encrypted shares in ${folder}\\.`));
 });
 
 test('it does not respond for a while: its holders wait with it', async () => {

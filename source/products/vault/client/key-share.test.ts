@@ -42,11 +42,11 @@ describe('key shares (R59)', () => {
   test('what was sealed with PGP is known by its length or its armour, whatever is in it', () => {
     fc.assert(
       fc.property(fc.integer({ min: 101, max: 900 }).chain(bytesOf), (bytes) => {
-        expect(shareProblem(bytes.toString('base64'), seal, none)).toMatch(/sealed with PGP/);
-        expect(shareProblem(bytes.toString('hex'), seal, none)).toMatch(/sealed with PGP/);
+        expect(shareProblem(bytes.toString('base64'), seal, none)).toMatch(/encrypted with PGP/);
+        expect(shareProblem(bytes.toString('hex'), seal, none)).toMatch(/encrypted with PGP/);
       }),
     );
-    expect(shareProblem('-----BEGIN PGP MESSAGE-----\n\nhQEM', seal, none)).toMatch(/sealed with PGP/);
+    expect(shareProblem('-----BEGIN PGP MESSAGE-----\n\nhQEM', seal, none)).toMatch(/encrypted with PGP/);
   });
 
   test('no text makes it throw, and no sentence repeats what was typed', () => {

@@ -32,7 +32,7 @@ export function shareProblem(text: string, { threshold, shares }: Counts, given:
   return undefined;
 }
 
-const sealedForHolder = 'This share is sealed with PGP for its holder. Decrypt it first (base64 -d | gpg -d), and type the result.';
+const sealedForHolder = 'This share is encrypted with PGP for its holder. Decrypt it first (base64 -d | gpg -d), and type the result.';
 
 /** Decodes a share as the server does: hex first, then base64 with its padding. */
 function decoded(text: string): Buffer | undefined {
