@@ -10,7 +10,7 @@ export const seal: Procedure = async (session, input, context) => {
   const { component, manager } = vault;
   const { sealed, initialized, threshold, shares, recoverySeal, type } = vault.status;
   if (sealed) return { message: `${component.id} is ${initialized ? 'already sealed' : 'sealed and not initialised'}.` };
-  const { token } = session.dryRun ? { token: '' } : await tokenFor(vault, { may: 'sudo on sys/seal' });
+  const { token } = session.dryRun ? { token: '' } : await tokenFor(vault, { may: 'update and sudo on sys/seal' });
   await session.act({
     id: 'seal',
     right: 'destroy',

@@ -82,7 +82,7 @@ async function otherAdmin({ session, component, endpoint }: FlowVault, root: Tok
     label: 'Token of another admin',
     help: byShares
       ? 'The token is tested before anything is revoked. Leave empty to rely on the key shares, which can create a root token without a login.'
-      : 'The token is tested before anything is revoked. This server cannot create a root token without a login, so without other access you are locked out, unless its configuration allows that again.',
+      : 'The token is tested before anything is revoked. This server cannot create a root token without a login, so without other access you are locked out until its configuration allows that.',
     check: (text) => (text.trim() === '' && !byShares ? 'Enter a token, or cancel.' : undefined),
   });
   const token = typed.trim();

@@ -95,7 +95,7 @@ export const vaultRestore: Procedure = async (session, input, context) => {
     title: `Replace all data of ${component.id} with ${shown}`,
     request,
     consequences: [
-      `All later changes are lost: secrets, policies, roles, tokens. ${before === undefined ? 'The current state was not saved.' : `The current state is in ${before}.`}`,
+      `All changes since the snapshot are lost: secrets, policies, roles, tokens. ${before === undefined ? 'The current state was not saved.' : `The current state is in ${before}.`}`,
       'Tokens created since then stop working, and earlier ones work again.',
       ...(force ? ['The server may be sealed afterwards, and only the key shares of the snapshot unseal it.'] : []),
     ],

@@ -79,7 +79,7 @@ export class SecretsManager extends VaultApi {
     if (/standby/i.test(answer.words))
       throw failed('This is a standby node; only the active node can be sealed.', 'Restart this node, or seal the active one.');
     if (answer.status === 403)
-      throw failed('The token is not permitted to seal the server, or is not valid.', 'Use a token whose policy has sudo on sys/seal.');
+      throw failed('The token is not permitted to seal the server, or is not valid.', 'Use a token with update and sudo on sys/seal.');
     throw refusedSeal(answer, 'seal itself');
   }
 }
