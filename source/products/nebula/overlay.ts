@@ -240,7 +240,7 @@ async function wordOr(session: Session, { words }: FlowInput, question: Pick<Tex
   const [given] = wordsUpTo(1, { words }, { takes: 'Specify one name at a time', remedy: 'Quote a name that contains spaces.' });
   const check = (text: string) =>
     /^[\p{L}\p{N}][\p{L}\p{N} ._-]{0,59}$/u.test(text.trim()) ? undefined : 'Enter 1 to 60 letters, digits, spaces or . _ -';
-  return argumentOrPrompt(session, { ...question, check, given, code: 'usage.overlay', remedy: 'See the accepted values with --help.' });
+  return argumentOrPrompt(session, { ...question, check, given, code: 'usage.overlay', remedy: 'Use another name.' });
 }
 
 async function groupsOf(session: Session, input: FlowInput, before: readonly string[]): Promise<readonly string[]> {
@@ -261,5 +261,5 @@ function forOption(input: FlowInput): number | undefined {
 }
 
 function throwIf(what: string, problem: string | undefined): void {
-  if (problem !== undefined) throw new Fault('usage.overlay', `${what}: ${problem}`, 'See the accepted values with --help.');
+  if (problem !== undefined) throw new Fault('usage.overlay', `${what}: ${problem}`, 'Pass another value.');
 }

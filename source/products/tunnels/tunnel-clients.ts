@@ -194,7 +194,7 @@ function onTunnelUi(run: (open: OpenTunnelUi, ...args: Parameters<Procedure>) =>
     const ui = await TunnelUi.greet({ ...httpEndpointOf(found.target, found.api.port ?? ''), tls: false }, session.signal);
     if (session.dryRun) return { message: `Dry run: would log in to ${component.id} and list its devices first.` };
     if (ui.isOpen) {
-      const evidence = 'Anyone who can reach the web UI can read the keys of all devices. Set PASSWORD.';
+      const evidence = 'Anyone who can reach the web UI can read the keys of all devices. Set PASSWORD (PASSWORD_HASH in wg-easy 14).';
       session.show({ kind: 'item', id: 'open', title: 'The web UI has no password', state: 'warning', evidence });
       return run({ ui, component, target }, session, input, context);
     }

@@ -40,7 +40,7 @@ export function clientForm(name: string): Form {
         {
           ...{ id: 'device', label: 'Kind', kind: 'choice', value: 'linux' },
           choices: choicesOf({ linux: 'Linux (wg-quick)', phone: 'Phone (QR code)', desktop: 'Windows or macOS' }),
-          help: 'A kill switch and split DNS use commands that only wg-quick supports; the apps reject files that contain commands.',
+          help: 'A kill switch and split DNS use commands that only wg-quick runs; the apps do not run them.',
         },
         {
           ...{ id: 'addresses', label: 'Address in the tunnel', value: '10.8.0.2/32' },

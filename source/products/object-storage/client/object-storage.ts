@@ -212,7 +212,7 @@ export async function tryLink(endpoint: HttpEndpoint, url: URL, signal: AbortSig
   if (status === 200 || status === 206 || status === 416) return undefined;
   const refusal = refusalOf(endpoint, { status, text }, 'open the link');
   if (refusal.code !== 'refused.login') return refusal;
-  const remedy = `It was changed, or its keys are no longer valid. ${newLink}`;
+  const remedy = `The link was changed, or its keys are no longer valid. ${newLink}`;
   return new Fault('refused.login', `${endpoint.shown} does not accept the signature of the link.`, remedy);
 }
 
@@ -235,7 +235,7 @@ function refusalOf({ shown: where }: HttpEndpoint, { status, text }: Refused, wh
     return new Fault('refused.clock', message, 'Synchronize both clocks. They must not differ by more than 15 minutes.');
   }
   if (code === 'InvalidAccessKeyId' || code === 'SignatureDoesNotMatch') {
-    const remedy = 'Check the access key and the secret key: quarterdeck secrets list COMPONENT';
+    const remedy = 'Check the access key and the secret key. To list stored secrets: quarterdeck secrets list COMPONENT';
     return fault('refused.login', `does not accept these keys: ${said || code}`, remedy);
   }
   if (code === 'NoSuchBucket' || isBare) {
