@@ -56,7 +56,7 @@ function answerOf({ exitCode, stdout, stderr, cut }: ExecOutcome, shown: string)
   const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
   const words = text(stderr);
   if (exitCode !== 0 && /^sudo: /m.test(words)) {
-    const message = `cscli for ${shown} requires root, and sudo prompts for a password.`;
+    const message = `cscli for ${shown} requires root, and sudo cannot run it without a password.`;
     throw new Fault('refused.sudo', message, 'Log in as root, or allow sudo to run cscli without a password (NOPASSWD: /usr/bin/cscli).');
   }
   if (cut) {
