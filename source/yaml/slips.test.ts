@@ -120,7 +120,7 @@ describe('one slip', () => {
       soundComponent,
       'Note keeper',
       '*note:',
-      /^3:12 Alias ending in : is ambiguous\. Write its name without a colon/,
+      /^3:12 Alias ending in : is ambiguous\. Write the alias without a colon/,
     ],
     ['a comma that is missing in a list', soundCompose, '[db]', '["db" x]', /^5:\d+ Missing , or : between flow sequence items\./],
     ['a second document', soundCompose, 'volumes:\n  data:', '---\nvolumes:\n  data:', /^17:1 This file has more than one document/],

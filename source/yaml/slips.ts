@@ -147,7 +147,7 @@ const words: Readonly<Record<string, readonly [message: string, remedy: string]>
   BAD_DQ_ESCAPE: ['', 'Use single quotes, or double each backslash.'],
   MISSING_CHAR: ['A key and its colon must be on the same line.', 'Close the quote, bracket or brace, or add a colon after the key.'],
   MULTIPLE_DOCS: ['This file has more than one document.', 'Keep one document per file, and remove the --- line.'],
-  BAD_ALIAS: ['', 'Write its name without a colon at the end, or quote the text.'],
+  BAD_ALIAS: ['', 'Write the alias without a colon at the end, or quote the text.'],
   TAG_RESOLVE_FAILED: ['', 'Remove the tag (the exclamation mark and the word after it), or quote the text.'],
 };
 

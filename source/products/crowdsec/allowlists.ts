@@ -20,8 +20,8 @@ export const allowlistsList = onHostsThatHaveIt(async ({ crowdsec, session }) =>
     session.show({
       kind: 'table',
       title: `${name}${about}${managed ? ' (managed in the CrowdSec web console)' : ''}`,
-      columns: ['ADDRESS', 'WHOSE', 'LEFT'],
-      rows: items.map((item) => [item.value, item.description, item.endsMs === undefined ? 'for good' : durationText(item.endsMs - now)]),
+      columns: ['ADDRESS', 'COMMENT', 'LEFT'],
+      rows: items.map((item) => [item.value, item.description, item.endsMs === undefined ? 'permanent' : durationText(item.endsMs - now)]),
     });
   }
   const data = {
@@ -163,7 +163,7 @@ async function valuesOf(session: Session, given: readonly string[]): Promise<str
   const question = {
     id: 'values',
     label: 'Addresses or ranges',
-    help: 'Separate several with spaces.',
+    help: 'Separate multiple values with spaces.',
     check: (text: string) => valuesProblem(wordsOf(text)),
   };
   const written = given.length > 0 ? given : wordsOf(await session.ask.text(question));

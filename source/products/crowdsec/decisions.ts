@@ -67,7 +67,7 @@ export const alerts = onHostsThatHaveIt(async ({ crowdsec, session, input }) => 
   };
   showList(session, found, columns, { right: ['ID', 'EVENTS'] });
   return {
-    message: found.length === 0 ? 'No alert.' : `Showing the newest ${countText(found.length, 'alert')}.`,
+    message: found.length === 0 ? 'No alerts.' : `Showing the newest ${countText(found.length, 'alert')}.`,
     data: { alerts: found.map(alertData) },
   };
 });

@@ -11,7 +11,7 @@ export const headscaleFlows = lazyFlows({ about: 'component', speaks: 'headscale
   resumableFlow('reveal', 'key', {
     title: 'Create a pre-auth key for a node',
     summary:
-      'Creates a key that a node can use to join the mesh, and shows it once, as a command for the node and as a QR code. Saves the key to the secret store until you remove it, unless you pass --no-keep.',
+      'Creates a key that a node can use to join the mesh, and shows it once, as a command for the node and as a QR code. Keeps the key in the secret store until you remove it, unless you pass --no-keep.',
     flags: {
       user: { meaning: 'user that the node will belong to, or "none" if the node belongs to its tags', value: 'NAME' },
       tags: { meaning: 'tags of the node, such as tag:server,tag:media', value: 'TAGS' },

@@ -77,7 +77,7 @@ async function requestFor(grant: Grant, host: Host, keyFile: string, names: read
     throw new Fault('failed.key', 'The host has no openssl, which is required to create the key.', 'Install openssl on the host.');
   const [line = ''] = new TextDecoder().decode(stderr).trim().split('\n');
   const words = cleanLine(line).replace(/\.$/, '') || `openssl exited with code ${exitCode}`;
-  throw new Fault('failed.key', `No certificate request for ${keyFile}: ${words}.`, 'Check the key and the permissions of its folder.');
+  throw new Fault('failed.key', `Cannot create a certificate request for ${keyFile}: ${words}.`, 'Check the key and folder permissions.');
 }
 
 /** Reports whether a certificate for all these names exists that has most of its lifetime left; it is not created again. */

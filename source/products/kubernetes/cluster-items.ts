@@ -152,7 +152,7 @@ async function dryRunResult({ api, session, facts }: ClusterChecklist, node: str
     ...(facts.nodes.length === 1 && plan.evicted.length > 0 ? ['the only node, so evicted pods wait until this node is ready'] : []),
   ];
   const evidence = [...refused, ...lost];
-  const moved = `${countText(plan.evicted.length, 'pod')} to move`;
+  const moved = `${countText(plan.evicted.length, 'pod')} to evict`;
   if (refused.length > 0) return blocked(`${moved}; ${refused.join('; ')}`, budgetAdvice, evidence);
   if (lost.length > 0) return warning(`${moved}; ${lost.join('; ')}`, 'Save any data that must not be lost.', evidence);
   return ok(moved);

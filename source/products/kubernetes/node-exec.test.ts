@@ -106,7 +106,7 @@ describe('a way to a node', () => {
   test('is none where sudo asks or the host is away, and that is said', async () => {
     const asks = findNodeExecs(flowContext(machine('desk', { hostname: 'cp-1', uid: 1000, sudo: false }).host), 'local', signal);
     expect(await asks.to(node('cp-1'))).toBeUndefined();
-    expect(asks.why(node('cp-1'))).toBe('no sudo without a password on this machine');
+    expect(asks.why(node('cp-1'))).toBe('no passwordless sudo on this machine');
     const away = findNodeExecs(
       flowContext(machine('desk').host, { nas: { ssh: 'cp-1', host: machine('nas', { away: true }).host } }),
       'local',

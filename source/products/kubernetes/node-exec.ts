@@ -115,7 +115,7 @@ export function findNodeExecs(flowContext: FlowContext, engineName: string, sign
   async function asRoot(name: string, host: Host, shown: string, uid: number | undefined): Promise<NodeExec | undefined> {
     const nodeExec = execOverHost(host, shown, uid === 0);
     if (uid === 0 || (await nodeExec.read(['true'], signal)).exitCode === 0) return nodeExec;
-    reasons.set(name, `no sudo without a password ${shown}`);
+    reasons.set(name, `no passwordless sudo ${shown}`);
     return undefined;
   }
 

@@ -25,7 +25,7 @@ export const vaultLogin = onOpenVault(async (vault, input) => {
   }
   const token = method === 'token' ? await typedToken(vault) : await byLogin(vault, method);
   session.hide(token);
-  const facts = await factsOf(vault, token, 'The token may be expired, from another server, or without the default policy. Use another.');
+  const facts = await factsOf(vault, token, 'It may have expired, belong to another server, or lack the default policy. Use another.');
   const isKept = await keep(vault, token, facts);
   return {
     message: `Logged in to ${component.id}${facts.displayName && ` as ${facts.displayName}`}${isKept ? '; the token is stored' : '; the token was not stored'}.`,

@@ -163,7 +163,7 @@ export async function startHalted(
 
 export function haltedSentence({ flow, containers, secrets }: HaltedRecord): string {
   if (secrets)
-    return `The ${cleanLine(flow)} of ${secretsText(secrets)} was interrupted, so the data and the containers may have different values.`;
+    return `The ${cleanLine(flow)} of ${secretsText(secrets)} was interrupted, so the data and the containers may use different values.`;
   const halted = (['stopped', 'paused'] as const).flatMap((how) => {
     const names = containers.filter((container) => container.how === how).map(({ name }) => cleanLine(name));
     return names.length === 0 ? [] : `${namesText(names)} ${names.length === 1 ? 'was' : 'were'} ${how}`;
