@@ -135,7 +135,7 @@ export const vaultApprole = onOpenVault(async (vault, input) => {
     const would = `prompt for a token, enable AppRole if needed, write the role ${shown}, and create a secret ID that is shown once`;
     return dryRunOf(session, would, `no secret ID was created for ${shown}.`);
   }
-  const { token } = await tokenFor(vault, { may: 'read, write on auth/approle/role/*, read on sys/auth, sudo on sys/auth/* to enable it' });
+  const { token } = await tokenFor(vault, { may: 'create, read, update on auth/approle/role/*, read on sys/auth, sudo on sys/auth/*' });
   const access = new VaultAccess(endpoint, token);
   const mount = await mountOf(session, access);
   const role = await roleOf(session, access, mount, name, input);
