@@ -87,7 +87,7 @@ for (const { kind, composer, ids, again } of ways) {
       },
       'reverse-proxy': async () => {
         const page = await askUntil('http://127.0.0.1:80', '/', ({ status }) => status === 404);
-        expect(page.body).toBe('There is no site of this name here.');
+        expect(page.body).toBe('No site is configured for this host name.');
       },
       // Its database is there, and an administrator in it.
       'rss-reader': async () => {

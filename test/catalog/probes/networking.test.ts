@@ -43,7 +43,7 @@ table('reverse-proxy', [
   [
     'proxying',
     {
-      answer: answered(404, 'There is no site of this name here.', { server: 'Caddy' }),
+      answer: answered(404, 'No site is configured for this host name.', { server: 'Caddy' }),
       calls: { https: opened, sites: rules('{"apps":{"http":{"servers":{"srv0":{"listen":[":443"]},"srv1":{"listen":[":80"]}}}}}') },
     },
     'proxying',
@@ -52,7 +52,7 @@ table('reverse-proxy', [
   [
     'no site yet',
     {
-      answer: answered(404, 'There is no site of this name here.'),
+      answer: answered(404, 'No site is configured for this host name.'),
       calls: { https: silent, sites: rules('{"apps":{"http":{"servers":{"srv0":{"listen":[":80"]}}}}}') },
     },
     'no sites',
