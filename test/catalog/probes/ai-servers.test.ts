@@ -169,7 +169,7 @@ table('tts-high-quality', [
 ]);
 
 // files/rest.py
-const away = json({ error: 'the protocol server does not answer: [Errno 111] Connection refused' }, 503);
+const away = json({ error: 'No valid response from the protocol server: [Errno 111] Connection refused' }, 503);
 
 table('tts-light', [
   ['ready', { answer: json({ status: 'ok', voices: 162 }), calls: { listening: opened } }, 'healthy', 'ok', /162 voices/],

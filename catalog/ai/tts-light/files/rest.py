@@ -1,9 +1,9 @@
-"""Speaks a text over HTTP: POST /api/tts with the text as body answers a WAV file.
+"""Text-to-speech over HTTP: POST /api/tts with a text as the body returns a WAV file.
 
-The work is done by the protocol server beside it (Wyoming). Python's own library is all it needs.
-  POST /api/tts?voice=<name>&speaker=<name>   text/plain in UTF-8; voice and speaker may be left out
-  GET  /api/voices                            the voices that the protocol server offers
-  GET  /health                                200 while the protocol server answers, otherwise 503
+Sends each text to the Wyoming protocol server. Requires only the Python standard library.
+  POST /api/tts?voice=<name>&speaker=<name>   text/plain in UTF-8; voice and speaker are optional
+  GET  /api/voices                            voices of the protocol server
+  GET  /health                                200 if the protocol server responds, otherwise 503
 """
 
 import io
@@ -18,12 +18,12 @@ HOST = os.environ.get("WYOMING_HOST", "protocol")
 PORT = int(os.environ.get("WYOMING_PORT", "5000"))
 LISTEN = int(os.environ.get("REST_PORT", "5000"))
 LONGEST_TEXT = 100_000
-# Loading a voice takes a while, fetching one longer.
+# Seconds. Loading a voice takes a while, and downloading one takes longer.
 PATIENCE = 300
 
 
 class Refused(Exception):
-    """The protocol server said no, and why."""
+    """An error for the client, such as one that the protocol server returned."""
 
 
 def write_event(stream, kind, data):
@@ -32,10 +32,10 @@ def write_event(stream, kind, data):
 
 
 def read_event(stream):
-    """One event: a line of JSON, then as many bytes of further data and of payload as it says."""
+    """Reads one event: a line of JSON, which contains the lengths of the data and the payload that follow."""
     line = stream.readline(1_000_000)
     if not line.endswith(b"\n"):
-        raise ConnectionError("the protocol server closed the connection")
+        raise ConnectionError("connection closed")
     header = json.loads(line)
     data = header.get("data") or {}
     if header.get("data_length"):
@@ -45,7 +45,7 @@ def read_event(stream):
 
 
 def ask(kind, data, patience=PATIENCE):
-    """Events that answer one."""
+    """Sends one event and yields the events of the response."""
     with socket.create_connection((HOST, PORT), timeout=10) as connection:
         connection.settimeout(patience)
         with connection.makefile("rwb") as stream:
@@ -53,7 +53,7 @@ def ask(kind, data, patience=PATIENCE):
             while True:
                 kind_read, data_read, payload = read_event(stream)
                 if kind_read == "error":
-                    raise Refused(data_read.get("text") or "refused")
+                    raise Refused(data_read.get("text") or "The protocol server returned an error.")
                 yield kind_read, data_read, payload
 
 
@@ -82,7 +82,7 @@ def speak(text, voice, speaker):
         if kind == "audio-stop":
             break
     if writer is None:
-        raise Refused("nothing to say")
+        raise Refused("The protocol server returned no audio.")
     writer.close()
     return sound.getvalue()
 
@@ -106,7 +106,7 @@ class Handler(BaseHTTPRequestHandler):
         except Refused as refused:
             self.answer(400, {"error": str(refused)})
         except (OSError, ValueError, KeyError) as failure:
-            self.answer(503, {"error": f"the protocol server does not answer: {failure}"})
+            self.answer(503, {"error": f"No valid response from the protocol server: {failure}"})
 
     def do_GET(self):
         path = urlsplit(self.path).path
@@ -115,24 +115,25 @@ class Handler(BaseHTTPRequestHandler):
         elif path == "/api/voices":
             self.attempt(lambda: self.answer(200, voices()))
         else:
-            self.answer(404, {"error": "there is POST /api/tts, GET /api/voices and GET /health"})
+            self.answer(404, {"error": "Not found. Use POST /api/tts, GET /api/voices or GET /health."})
 
     def do_POST(self):
         address = urlsplit(self.path)
-        # What is left of a body would be taken for the next request; what is too long for us is read as far as is decent.
+        # An unread rest of the body would be parsed as the next request, so the connection is closed. A body that is too long
+        # is read up to a limit, so that the client can read the response.
         self.close_connection = True
         length = self.headers.get("Content-Length", "")
         body = self.rfile.read(min(int(length), 10 * LONGEST_TEXT)) if length.isdigit() else b""
         if address.path != "/api/tts":
-            self.answer(404, {"error": "there is POST /api/tts"})
+            self.answer(404, {"error": "Not found. Use POST /api/tts."})
             return
         if not length.isdigit() or int(length) > LONGEST_TEXT:
-            self.answer(413 if length.isdigit() else 411, {"error": f"send Content-Length, up to {LONGEST_TEXT}"})
+            self.answer(413 if length.isdigit() else 411, {"error": f"Content-Length is required and must not exceed {LONGEST_TEXT} bytes."})
             return
         text = body.decode("utf-8", "replace").strip()
         query = parse_qs(address.query)
         if text == "":
-            self.answer(400, {"error": "the body is the text to speak"})
+            self.answer(400, {"error": "The request body contains no text."})
             return
         voice, speaker = (query.get(name, [""])[0] for name in ("voice", "speaker"))
         self.attempt(lambda: self.answer(200, speak(text, voice, speaker), "audio/wav"))
