@@ -1,4 +1,4 @@
--- Run once, when the folder of data is made. wallabag makes its tables only where its database is not there yet,
--- but the database's image has just made one of that name. Nothing is in it.
+-- Runs once, when the data directory is initialized. wallabag creates its tables only if its database does not exist,
+-- but the PostgreSQL image has just created it. It is still empty, so it can be dropped.
 \connect postgres
 DROP DATABASE wallabag;

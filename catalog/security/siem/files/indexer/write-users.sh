@@ -1,6 +1,6 @@
 #!/bin/bash
-# Runs once before the indexer, in a container of its image. Writes the two required users. The passwords come from the environment;
-# only their hashes are written to the file. The indexer loads it when it creates its security index, at its first start.
+# Runs before the indexer, in a container of the same image, and writes the two required users. Passwords are read from the environment, and only
+# their hashes are written. The indexer loads the file at its first start, when it creates its security index.
 set -eu
 home=/usr/share/wazuh-indexer
 export OPENSEARCH_JAVA_HOME=$home/jdk

@@ -1,6 +1,6 @@
 #!/bin/bash
-# The manager's container runs this before the manager starts. It changes settings that the package made for a standalone host; all others in
-# /var/ossec/etc/ossec.conf stay as the operator wrote them.
+# The container runs this script before the manager starts. It replaces package defaults that are for a standalone host. Other settings in
+# /var/ossec/etc/ossec.conf are not changed.
 set -eu
 conf=/var/ossec/etc/ossec.conf
 
