@@ -52,7 +52,7 @@ describe('holds', () => {
     ['count(json.n, "file") != ""', { n: null }, /not a number/],
     ['percent(json.n, 3) != ""', { n: 'some' }, /not a number/],
     ['json.a &&', {}, /./],
-    ['1 + 1', {}, /is not true or false/],
+    ['1 + 1', {}, /does not evaluate to true or false/],
     ['json[99]', [1], /./],
   ])('%s does not hold, and says why', (source, json, reason) => {
     const verdict = holds(source, facts(json));

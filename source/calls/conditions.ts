@@ -26,7 +26,7 @@ export interface ConditionFacts {
 export function holds(source: string, facts: ConditionFacts): { holds: boolean; reason?: string } {
   const { value, reason } = evaluate(source, facts);
   if (reason !== undefined) return { holds: false, reason };
-  if (typeof value !== 'boolean') return { holds: false, reason: `"${source}" is not true or false` };
+  if (typeof value !== 'boolean') return { holds: false, reason: `"${source}" does not evaluate to true or false` };
   return { holds: value };
 }
 

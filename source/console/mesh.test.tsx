@@ -101,7 +101,7 @@ test('what cuts a node off is confirmed, and a no leads back to the list', async
   await screen.press('up', 'down', 'down', 'down', 'down', 'down', 'down', 'enter');
   await screen.sees('Delete guest-phone', 'DELETE /api/v1/node/6', 'leaves the mesh immediately', 'y yes');
   await screen.press('n');
-  await screen.sees('Not confirmed, so not done', 'Node');
+  await screen.sees('Cancelled, because it was not confirmed', 'Node');
   await screen.press('esc');
   await screen.sees('No node was changed.');
 });

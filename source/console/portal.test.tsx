@@ -126,7 +126,7 @@ test.each(sizes)('a lost second factor at $columns x $rows: what it means is con
   await start();
   expect(misfits(screen.frame(), size)).toEqual([]);
   await screen.press('n');
-  await screen.sees('Not confirmed, so not done');
+  await screen.sees('Cancelled, because it was not confirmed');
   await screen.press('esc');
   await start();
   await screen.press('y');

@@ -135,7 +135,7 @@ test('a device is removed after a yes, and a no leaves it', async () => {
   };
   await start();
   await screen.press('n');
-  await screen.sees('Not confirmed, so not done: Remove device lost-phone');
+  await screen.sees('Cancelled, because it was not confirmed: Remove device lost-phone');
   expect(await devices()).toContain('lost-phone on');
   await start();
   await screen.press('y');

@@ -200,7 +200,7 @@ export function openSession({ flow, operator, policy, journal, audit, about, sub
     }
     if (confirmed) return;
     await record('refused', 'not confirmed');
-    const message = `Not confirmed, so not done: ${masked(request.title ?? request.request)}`;
+    const message = `Cancelled, because it was not confirmed: ${masked(request.title ?? request.request)}.`;
     const refusal = new Fault('refused.notConfirmed', message, 'Run the command again and confirm.');
     recorded.add(refusal);
     throw refusal;

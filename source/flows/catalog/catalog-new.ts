@@ -56,7 +56,7 @@ export const catalogNew: Procedure = async (session, input, context) => {
   const kind = known ? `a copy of the built-in ${id} and replaces it` : 'a new entry';
   const next = `After each change, run: quarterdeck catalog check ${cleanLine(folder)}`;
   const file = cleanLine(context.hosts?.file ?? 'config.yaml');
-  const settings = context.ownCatalogFolder === folder ? '' : ` To use the entry, set in ${file}: catalogFolder: ${cleanLine(folder)}`;
+  const settings = context.ownCatalogFolder === folder ? '' : ` To use the entry, set catalogFolder to ${cleanLine(folder)} in ${file}.`;
   return { message: `${shown} is ${kind}. ${next}.${settings}`, data };
 };
 

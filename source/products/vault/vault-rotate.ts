@@ -54,7 +54,7 @@ async function beginRotation({ session, component, status: now }: FlowVault, rot
       id: 'attempt',
       label: shown
         ? `A rotation was interrupted after its new shares (${status.threshold} of ${status.shares}) were created`
-        : `A rotation to ${status.threshold} of ${status.shares} shares is in progress, with ${status.progress} of ${status.required} entered`,
+        : `A rotation is in progress (${status.shares} new shares, ${status.threshold} required); ${status.progress} of ${status.required} current ones entered`,
       help: 'The current shares are valid until the new ones are verified. Other holders may be entering theirs now.',
       choices: choicesOf({
         ...(shown ? { prove: ['Activate the new shares, if every holder has theirs', typed] as const } : { continue: 'Resume' }),

@@ -161,6 +161,14 @@ describe('renderComponent', () => {
     expect(env).toContain('URL=http://host-gateway:9\n');
   });
 
+  it('finds the gateway in a secret that was typed, which is not written (R13)', () => {
+    const { entry, source, answers } = made('services:\n  app:\n    image: a\n    environment:\n      URL: "${URL:?required}"\n', {});
+    const secrets = { URL: { from: 'given', value: 'postgres://me@host-gateway/db' } } as const;
+    const rendered = renderComponent(entry, source, { ...answers, secrets }, docker);
+    expect(rendered.compose).toContain('extra_hosts:\n      - host-gateway:host-gateway');
+    expect(`${rendered.compose}${rendered.env}`).not.toContain('postgres:');
+  });
+
   it('joins shared networks and keeps the siblings', () => {
     const { entry, source, answers } = take('llm-proxy');
     const networks = [

@@ -54,8 +54,10 @@ export function renderComponent(entry: CatalogEntry, source: ComponentSource, an
   const text = resolvePlaceholders(options.base?.compose ?? source.compose, placeholders, file);
   const editor = new ComposeEditor(text, file);
   editor.renameInEnvironment(gatewayName, gateway);
+  const given = Object.entries(answers.secrets).flatMap(([name, secret]) => (secret.from === 'given' ? [[name, secret.value]] : []));
+  const seen = { ...values, ...Object.fromEntries(given) };
   if (options.runtime === 'docker')
-    for (const service of editor.servicesThatName(gateway, values, files)) editor.addExtraHost(service, `${gateway}:${gateway}`);
+    for (const service of editor.servicesThatName(gateway, seen, files)) editor.addExtraHost(service, `${gateway}:${gateway}`);
   for (const { name, services } of options.networks) editor.join(name, services);
   if (options.base?.compose !== undefined) editor.leaveOthers(options.networks, ownNetworks(entry));
   for (const service of entry.services) {
