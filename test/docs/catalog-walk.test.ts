@@ -56,7 +56,7 @@ beforeAll(async () => {
       for (const line of lines) ran.push(await run(line));
       continue;
     }
-    const [, settings = ''] = /set in ~\/(\S+\/config\.yaml): /.exec(ran.at(-1)?.stdout ?? '') ?? [];
+    const [, settings = ''] = /catalogFolder to \S+ in ~\/(\S+\/config\.yaml)\./.exec(ran.at(-1)?.stdout ?? '') ?? [];
     const file = join(home, name === 'config.yaml' ? settings : `my-catalog/${name}`);
     const before = await readFile(file, 'utf8').catch(() => '');
     written[name] = before;

@@ -38,7 +38,7 @@ const all = {
 test('writes an entry that the check accepts as it is, with the line that editors want', async () => {
   const { message } = await run(['note-keeper', folder], all);
   expect(message).toContain(`quarterdeck catalog check ${folder}`);
-  expect(message).toContain(`catalogFolder: ${folder}`);
+  expect(message).toContain(`set catalogFolder to ${folder}`);
   const { entries, problems } = await loadFolder(folder, { own: true, besides: (await builtIn()).entries });
   expect(problems).toEqual([]);
   expect(entries[0]).toMatchObject({

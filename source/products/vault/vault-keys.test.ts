@@ -56,7 +56,7 @@ describe.each(dialects)('$product $version', (dialect) => {
     });
     const next = new Holders({ ...token(), attempt: 'continue', share: [share(1), share(2)] });
     await fixture.run('vault-rotate', next);
-    expect(next.asked.find(({ id }) => id === 'attempt')?.label).toContain('with 1 of 3 entered');
+    expect(next.asked.find(({ id }) => id === 'attempt')?.label).toContain('1 of 3 current ones entered');
     expect(Object.keys(next.seen)).toHaveLength(5);
   });
 

@@ -120,7 +120,7 @@ async function decideAtOnce(session: Session, input: FlowInput, book: TriageBook
   const nowMs = Date.now();
   const verdict = verdictOf(input, nowMs);
   if (input.words.length === 0 && input.options['band'] === undefined)
-    throw new Fault('usage.words', 'No vulnerability was specified.', 'Pass a vulnerability, a package, a component, or --band.');
+    throw new Fault('usage.words', 'No vulnerability was specified.', 'Pass a vulnerability, a package, a component or a band.');
   if (wanted.length === 0) {
     const message = `No vulnerability or package matches ${input.words.map((word) => `"${cleanLine(word)}"`).join(' ')}.`;
     throw new Fault('usage.vulnerability', message, 'List vulnerabilities: quarterdeck vulnerabilities list');
