@@ -42,12 +42,12 @@ const unit = {
   unstubEnvs: true,
   unstubGlobals: true,
   // By itself vitest leaves a core alone, which on two is half of them; and many files wait for processes, or for the practice stack, more than they work.
-  maxWorkers: 6,
+  maxWorkers: 5,
   env: { ...common.env, FORCE_COLOR: '3' },
 };
 
 /** Of projects that run beside each other. Mostly they wait for an engine, or for their turn at one: see test/real/turns.ts. */
-const realWorkers = 9;
+const realWorkers = 7;
 
 export default defineConfig({
   test: {
