@@ -18,13 +18,13 @@ export interface PolicySurroundings {
 }
 
 /** Template of a new policy. Its comments contain what an operator has to know. */
-export const policyTemplate = `// Without acls and grants, every node can reach every other node. Once a rule exists, traffic that no rule accepts is denied.
-// From Headscale 0.26 on, user names end with @. Comments and trailing commas are allowed.
+export const policyTemplate = `// Without acls and grants, every node can reach every other node. With them, traffic that no rule accepts is denied.
+// Headscale 0.26 and later require an @ in user names: "ann@". Comments and trailing commas are allowed.
 {
   "groups": {
     // "group:family": ["ann@", "ben@"],
   },
-  // Users who can assign a tag to a node. Use tags for nodes that belong to no person, such as servers.
+  // Users and groups that can assign a tag to a node. Use tags for servers and other nodes without an owner.
   "tagOwners": {
     // "tag:server": ["group:family"],
   },

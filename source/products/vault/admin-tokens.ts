@@ -12,7 +12,7 @@ import { type FlowVault, openVaultOf, requirePerson, tokenFor } from './vault-op
 
 const policyName = 'admin';
 const allCapabilities = ['create', 'read', 'update', 'patch', 'delete', 'list', 'sudo'];
-const policyText = `# May do everything, as the root token does, and can be revoked and replaced.\npath "*" {\n  capabilities = ${JSON.stringify(allCapabilities).replaceAll(',', ', ')}\n}\n`;
+const policyText = `# All permissions of the root token, for tokens that can be renewed and revoked.\npath "*" {\n  capabilities = ${JSON.stringify(allCapabilities).replaceAll(',', ', ')}\n}\n`;
 /** Policies, logins, engines, tokens, and any other path: a policy that allows them all may still deny a path. */
 const samplePaths = ['sys/policies/acl/any', 'sys/auth/any', 'sys/mounts/any', 'auth/token/create-orphan', 'any/path'];
 /** The token stays valid while it is renewed once in this period. */
@@ -58,7 +58,7 @@ export const vaultAdmin: Procedure = async (session, input, context) => {
   await handOutToken(vault, handout);
   const facts = await new VaultAccess(endpoint, made).self(session.signal);
   if (!facts) throw new Fault('failed.admin', 'The server rejects the token that it created.', 'Check the log of the server.');
-  const isOurs = (await access.policy(policyName, session.signal))?.trim() === policyText.trim();
+  const isOurs = rulesOf(await access.policy(policyName, session.signal)) === rulesOf(policyText);
   const missing = isOurs ? [] : await missingCapabilities(new VaultAccess(endpoint, made), session.signal);
   const about = `an admin token for ${name} on ${component.id} (${facts.policies.join(', ')})`;
   const expiry = `The token expires unless it is renewed every ${periodSeconds / 86_400} days.`;
@@ -80,6 +80,9 @@ export const vaultAdmin: Procedure = async (session, input, context) => {
     todo: { component: component.id, items: [{ id: 'revoke-root', title: 'Revoke the root token', detail, byHand: true }] },
   };
 };
+
+/** Returns a policy without its comment, which differs between versions of Quarterdeck. */
+const rulesOf = (policy = '') => policy.replace(/^#.*\n/, '').trim();
 
 /** Returns what an existing policy, which is not replaced, does not allow: `sudo on sys/auth/x`. */
 async function missingCapabilities(tokens: VaultAccess, signal: AbortSignal): Promise<string[]> {

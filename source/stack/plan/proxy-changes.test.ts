@@ -28,7 +28,7 @@ function changes(id: string, more: Partial<ProxyRequest> & { env?: Record<string
 }
 const vaultRule = (port: number) => `vault.lan {
 	tls internal
-	# Websockets: the proxy passes the Upgrade header by itself; no rule may remove it.
+	# WebSockets need no directive here. Do not remove the Upgrade header.
 	reverse_proxy /notifications/hub localhost:3012 localhost:${port} {
 		lb_policy first
 		lb_try_duration 2s

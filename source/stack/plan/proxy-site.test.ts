@@ -36,7 +36,7 @@ describe('the rule of a site', () => {
     const routes = [{ path: '/notifications/hub', upstreams: [at(3012), at(8180)] }];
     expect(siteText({ host: 'vault.lan', upstream: at(8180), routes, websocket: true })).toBe(`vault.lan {
 	tls internal
-	# Websockets: the proxy passes the Upgrade header by itself; no rule may remove it.
+	# WebSockets need no directive here. Do not remove the Upgrade header.
 	reverse_proxy /notifications/hub localhost:3012 localhost:8180 {
 		lb_policy first
 		lb_try_duration 2s

@@ -55,7 +55,7 @@ export const siteFileName = (host: string): string => `${host.replaceAll(':', '_
 export function siteText({ host, upstream, routes = [], portal, websocket = false }: Site): string {
   const lines: string[] = [];
   if (isPrivateName(host)) lines.push('tls internal');
-  if (websocket) lines.push('# Websockets: the proxy passes the Upgrade header by itself; no rule may remove it.');
+  if (websocket) lines.push('# WebSockets need no directive here. Do not remove the Upgrade header.');
   const proxied = [...routes.flatMap(({ path, upstreams }) => reverseProxy(upstreams, path)), ...reverseProxy([upstream])];
   // Inside `route` the order is as written: identity headers of the client are removed first, then the portal is queried.
   const removed = portalHeaders.map((header) => `request_header -${header}`);

@@ -24,10 +24,10 @@ admin:
   reserved: true
   backend_roles:
     - admin
-  description: Administrator of the indexer, and of the dashboard
+  description: Administrator of the Wazuh indexer and dashboard
 kibanaserver:
   hash: "$dashboard"
   reserved: true
-  description: The dashboard itself
+  description: Account of the Wazuh dashboard at the indexer
 USERS
 mv "$home/opensearch-security/internal_users.yml.new" "$home/opensearch-security/internal_users.yml"
