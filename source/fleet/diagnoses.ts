@@ -55,11 +55,11 @@ export function componentDiagnoses(component: ComponentView, isMissing: boolean,
   return aboutEach(id, found);
 }
 
-export function portDiagnoses({ component = '', address, port, protocol, conflictWith }: PortView): Diagnosis[] {
+export function portDiagnoses({ owner, address, port, protocol, conflictWith }: PortView): Diagnosis[] {
   if (conflictWith.length === 0) return [];
   const used = `${authority({ host: cleanLine(address), port })}/${protocol}`;
   const message = `${used} is also used by ${conflictWith.map(cleanLine).join(', ')}.`;
-  return [{ level: 'error', about: component, check: 'port-conflict', message, remedy: 'Show all ports: quarterdeck ports' }];
+  return [{ level: 'error', about: owner, check: 'port-conflict', message, remedy: 'Show all ports: quarterdeck ports' }];
 }
 
 const aboutEach = (about: string, found: readonly Omit<Diagnosis, 'about'>[]) =>

@@ -18,7 +18,7 @@ export function fleetFacts({ engines, components, ports }: FleetSnapshot, nowMs:
     if (unknown.has(host)) continue;
     // Its next state is not known yet, and may be the same as before.
     if (state.severity === 'busy' || state.severity === 'unknown') unknown.add(key);
-    const conflicts = ports.filter((port) => port.host === host && port.component === id).flatMap(portDiagnoses);
+    const conflicts = ports.filter((port) => port.component === key).flatMap(portDiagnoses);
     const diagnoses = [...componentDiagnoses(component, missing.has(component), nowMs), ...conflicts];
     const subject = { host, about: id, component: key };
     facts.push(

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { componentView } from '../../../test/doubles/fleet-double.ts';
+import { componentView, portView } from '../../../test/doubles/fleet-double.ts';
 import { FlowFixture } from '../../../test/doubles/flow-fixture.ts';
 import type { ComponentView } from '../../fleet/model.ts';
 
@@ -58,4 +58,15 @@ test('text of others is cleaned', async () => {
   show(componentView('mail', { findings: [{ level: 'error', check: 'x', message: 'red\u001b[31m\nline', remedy: '' }] }));
   await fixture.run('doctor', undefined);
   expect(titles()).toEqual(['error: mail: red line']);
+});
+
+test('a port that two components publish', async () => {
+  const mail = componentView('mail');
+  fixture.fleet.current = {
+    ...fixture.fleet.current,
+    components: [mail],
+    ports: [portView(25, 'mail', { component: mail.key, conflictWith: ['postfix'] })],
+  };
+  await fixture.run('doctor', undefined);
+  expect(titles()).toEqual(['error: mail: 127.0.0.1:25/tcp is also used by postfix. Show all ports: quarterdeck ports']);
 });

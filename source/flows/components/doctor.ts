@@ -20,9 +20,7 @@ export const doctor: Procedure = async (session, input, { fleet, notifications }
     ...deliveryDiagnoses(failures),
     ...(engine && only === undefined ? engineDiagnoses(engine) : []),
     ...here.flatMap((component) => componentDiagnoses(component, missing.has(component), Date.now())),
-    ...snapshot.ports
-      .filter(({ host, component }) => host === input.engineName && here.some(({ id }) => id === component))
-      .flatMap(portDiagnoses),
+    ...snapshot.ports.filter(({ component }) => here.some(({ key }) => key === component)).flatMap(portDiagnoses),
   ].sort((one, other) => levels.indexOf(one.level) - levels.indexOf(other.level));
   for (const { level, about, message, remedy } of found)
     session.show({ kind: 'text', text: `${level}: ${about}: ${message} ${remedy}`.trim() });
