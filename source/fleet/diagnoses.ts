@@ -43,7 +43,7 @@ export function componentDiagnoses(component: ComponentView, isMissing: boolean,
   }
   for (const finding of findings) found.push({ ...finding, message: cleanLine(finding.message), remedy: cleanLine(finding.remedy) });
   for (const { id: task, title, urgent } of setupTasksLeft(component)) {
-    const remedy = urgent ? 'Until this is done, anyone with access to the port can log in.' : '';
+    const remedy = urgent ? 'Until this is done, anyone who can reach the component may be able to take control of it.' : '';
     found.push({ level: urgent ? 'error' : 'notice', check: `task-${task}`, message: `To do: ${title.replace(/\.$/, '')}.`, remedy });
   }
   if (isBackupDue(component, nowMs)) {

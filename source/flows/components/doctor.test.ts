@@ -31,7 +31,7 @@ test('what is wrong, worst first, with remedies, and 1 as exit code', async () =
   expect(titles()).toEqual([
     'error: mail: open-relay. Change it.',
     'error: photos: unhealthy. It responds with status 500. Show its log: quarterdeck logs photos',
-    'error: wiki: To do: Change the default password. Until this is done, anyone with access to the port can log in.',
+    'error: wiki: To do: Change the default password. Until this is done, anyone who can reach the component may be able to take control of it.',
     'warning: photos: Backup: no backup. Back up: quarterdeck backup photos',
     'notice: mail: slow. Change it.',
   ]);

@@ -19,7 +19,7 @@ export const vaultRotate: Procedure = async (session, input, context) => {
   const recovery = status.recoverySeal;
   if (session.dryRun) {
     const [calls, older] = recovery ? ['sys/rotate/recovery', 'sys/rekey-recovery-key'] : ['sys/rotate/root', 'sys/rekey'];
-    const would = `prompt for a token and ${status.threshold} of the ${status.shares} current ${recovery ? 'recovery' : 'key'} shares, deliver the new ones, and activate them once verified: PUT /v1/${calls}/init, update, verify (or ${older} on older servers)`;
+    const would = `prompt for a token and ${status.threshold} of the ${status.shares} current ${recovery ? 'recovery' : 'key'} shares, deliver the new ones, and activate them once verified: PUT /v1/${calls}/init, update, verify (${older} on Vault and on OpenBao before 2.4)`;
     return dryRunOf(session, would, `the key shares of ${component.id} were not changed.`);
   }
   const { token } = await tokenFor(vault, {

@@ -73,7 +73,7 @@ async function restartFinding({ facts, hostFacts, host, signal }: PreflightConte
   const unit = 'podman-restart.service';
   const { stdout, exitCode } = await run(host, [...systemctl, 'show', unit, '-p', 'UnitFileState', '-p', 'ExecStart'], signal, 900);
   if (exitCode !== 0)
-    throw new Fault('failed.systemctl', 'systemctl does not respond.', 'Restart the host and check that the containers start again.');
+    throw new Fault('failed.systemctl', 'systemctl failed.', 'Restart the host and check that the containers start again.');
   const output = text(stdout);
   if (!/^UnitFileState=enabled/m.test(output))
     return warning(
