@@ -118,7 +118,7 @@ const programs: readonly Program[] = [
     id: 'reverse-proxy',
     engines: { '/etc/caddy': 'files' },
     settings: [{}],
-    broken: [{ from: '\trespond "There', to: '\trepsond "There', says: /unrecognized directive: repsond/, line: true }],
+    broken: [{ from: '\trespond "No site', to: '\trepsond "No site', says: /unrecognized directive: repsond/, line: true }],
   },
   {
     program: 'kea-dhcp4',
