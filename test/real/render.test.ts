@@ -45,14 +45,15 @@ const said = new Map<string, { folder: string; config: ComposeConfig }>();
 function project(tool: Tool, one: Case) {
   const rendered = renderComponent(one.entry, one.source, one.answers, tools[tool]);
   const folder = writeRendered(join(root, tool.replaceAll(/\W+/g, '-'), titleOf(one).replaceAll(/\W+/g, '-'), one.id), rendered);
-  if (tool !== 'podman-compose') return { folder, env: one.secrets };
+  const text = JSON.stringify(rendered);
+  if (tool !== 'podman-compose') return { folder, env: one.secrets, text };
   const secretsFolder = join(dirname(folder), 'secrets');
   mkdirSync(secretsFolder, { recursive: true });
   for (const [service, texts] of Object.entries(secretFilesOf(rendered.compose))) {
     const lines = Object.entries(texts).map(([name, text]) => `${name}=${interpolate(text, one.secrets)}\n`);
     writeFileSync(join(secretsFolder, `${service}.env`), lines.join(''));
   }
-  return { folder, env: { QUARTERDECK_SECRETS: secretsFolder } };
+  return { folder, env: { QUARTERDECK_SECRETS: secretsFolder }, text };
 }
 
 beforeAll(async () => {
@@ -68,20 +69,30 @@ beforeAll(async () => {
         secrets: secretsOf({ entry, source }),
       });
   }
+  const forDocker = new Map<string, string>();
   const podman = join(root, 'podman');
   writeFileSync(podman, "#!/bin/sh\necho 'podman version 5.4.2'\n");
   chmodSync(podman, 0o755);
   for (const tool of Object.keys(tools) as Tool[]) {
     if (!present[tool]) continue;
-    const projects = cases.map((one) => project(tool, one));
+    const rendered = cases.map((one) => ({ title: titleOf(one), ...project(tool, one) }));
+    // The same program reads the same files only once.
+    const projects = rendered.filter(({ title, text }) => tool !== 'docker compose 2, Podman' || forDocker.get(title) !== text);
+    if (tool === 'docker compose 2, Docker') for (const { title, text } of rendered) forDocker.set(title, text);
     const configs =
       tool === 'podman-compose'
         ? podmanComposes(podmanCompose, ['--podman-path', podman, 'config'], projects)
         : tool === 'docker-compose 1.29, Docker'
           ? composeConfigs(projects)
           : await currentComposeConfigs(current, projects);
-    for (const [index, config] of configs.entries())
-      said.set(`${tool}: ${titleOf(cases[index] as Case)}`, { folder: projects[index]?.folder ?? '', config });
+    for (const { title } of tool === 'docker compose 2, Podman' ? rendered : []) {
+      const known = said.get(`docker compose 2, Docker: ${title}`);
+      if (known) said.set(`${tool}: ${title}`, known);
+    }
+    for (const [index, config] of configs.entries()) {
+      const { title = '', folder = '' } = projects[index] ?? {};
+      said.set(`${tool}: ${title}`, { folder, config });
+    }
   }
 }, 300_000);
 
