@@ -12,7 +12,7 @@ class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
     const long =
-      /\/contract\/flows\/|\/pty\/|interrupted\.test\.|tunnel-server\.test\.|\/real\/(?:apply|backup|ban|deploy|engine|operate|pull|rotate|route|secrets-rest|ssh-limits|update)\b|fresh-clone/;
+      /\/contract\/flows\/|interrupted\.test\.|tunnel-server\.test\.|\/real\/(?:apply|backup|ban|deploy|engine|operate|pull|rotate|route|secrets-rest|ssh-limits|update)\b|fresh-clone/;
     const isLong = ({ moduleId }: TestSpecification) => long.test(moduleId);
     return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
   }
@@ -35,19 +35,15 @@ const isolatedUnits = globSync(units, { exclude: [plainUnits] }).filter((file) =
   /\bvi\.(?:do)?(?:un)?(?:mock|hoisted|resetModules)\b/i.test(readFileSync(file, 'utf8')),
 );
 
-/**
- * Of projects that run beside each other. By itself vitest leaves a core alone, which on two is half of them; and many files wait for processes, or
- * for the practice stack, more than they work. More processes would each load the source again.
- */
-const unitWorkers = 5;
-
 /** Files share processes: starting one and loading the source in it would take as long as the tests of most of them. */
 const unit = {
   ...common,
   isolate: false,
   unstubEnvs: true,
   unstubGlobals: true,
-  maxWorkers: unitWorkers,
+  // By itself vitest leaves a core alone, which on two is half of them; and many files wait for processes, or for the practice stack, more than
+  // they work. More processes would each load and compile the source.
+  maxWorkers: 5,
   env: { ...common.env, FORCE_COLOR: '3' },
 };
 
@@ -85,7 +81,8 @@ export default defineConfig({
           name: 'pty',
           include: ['test/pty/**/*.test.ts'],
           testTimeout: 60_000,
-          maxWorkers: unitWorkers,
+          maxWorkers: 4,
+          sequence: { groupOrder: 1 },
         },
       },
       {
@@ -98,7 +95,7 @@ export default defineConfig({
           testTimeout: 180_000,
           hookTimeout: 300_000,
           maxWorkers: realWorkers,
-          sequence: { groupOrder: 1 },
+          sequence: { groupOrder: 2 },
         },
       },
       {
@@ -109,7 +106,7 @@ export default defineConfig({
           testTimeout: 240_000,
           hookTimeout: 300_000,
           maxWorkers: realWorkers,
-          sequence: { groupOrder: 1 },
+          sequence: { groupOrder: 2 },
         },
       },
     ],
