@@ -35,12 +35,11 @@ afterAll(async () => {
   await rm(home, { recursive: true, force: true });
 });
 
-/** Returns the exit code, and what was written to stderr. */
-function run(command: string): Promise<{ code: number; stderr: string }> {
+function run(command: string): Promise<{ code: number; stdout: string; stderr: string }> {
   const env = { ...process.env, QUARTERDECK_HOME: home, FORCE_COLOR: '0' };
   return new Promise((done) => {
-    const child = execFile(launcher, ['--practice', ...command.split(' ')], { env }, (_, __, stderr) => {
-      done({ code: child.exitCode ?? -1, stderr });
+    const child = execFile(launcher, ['--practice', ...command.split(' ')], { env }, (_, stdout, stderr) => {
+      done({ code: child.exitCode ?? -1, stdout, stderr });
     });
     child.stdin?.end();
   });
@@ -57,4 +56,12 @@ test('the documents have examples, and no line of a console block is skipped', (
 const commands = new Map(examples);
 test.each([...commands])('quarterdeck --practice %s (%s)', { timeout: 120_000 }, async (command) => {
   expect(await run(command)).toMatchObject({ code: 0 });
+});
+
+const outputs = fencedBlocks(readFileSync(join(root, 'README.md'), 'utf8')).flatMap(({ language, lines: [first = '', ...rest] }) =>
+  language === 'console' ? [[first.slice(prompt.length), rest] as const] : [],
+);
+test.each(outputs)('the README shows what quarterdeck --practice %s prints', { timeout: 120_000 }, async (command, lines) => {
+  const { stdout } = await run(command);
+  expect(stdout.split('\n').map((line) => line.trimEnd())).toEqual([...lines, '']);
 });
