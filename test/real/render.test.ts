@@ -39,7 +39,13 @@ const titleOf = ({ id, profiles }: Pick<Case, 'id' | 'profiles'>) => (profiles.l
 const root = mkdtempSync(join(tmpdir(), 'qd-render-'));
 afterAll(() => rmSync(root, { recursive: true }));
 const cases: Case[] = [];
-const said = new Map<string, { folder: string; config: ComposeConfig }>();
+interface Read {
+  folder: string;
+  config: ComposeConfig;
+}
+const said = new Map<string, Read>();
+/** By program, and what it was given. */
+const read = new Map<string, Read>();
 
 /** In each tool's folder what is rendered for it, with the secrets where that tool takes them from. */
 function project(tool: Tool, one: Case) {
@@ -69,30 +75,24 @@ beforeAll(async () => {
         secrets: secretsOf({ entry, source }),
       });
   }
-  const forDocker = new Map<string, string>();
   const podman = join(root, 'podman');
   writeFileSync(podman, "#!/bin/sh\necho 'podman version 5.4.2'\n");
   chmodSync(podman, 0o755);
   for (const tool of Object.keys(tools) as Tool[]) {
     if (!present[tool]) continue;
-    const rendered = cases.map((one) => ({ title: titleOf(one), ...project(tool, one) }));
-    // The same program reads the same files only once.
-    const projects = rendered.filter(({ title, text }) => tool !== 'docker compose 2, Podman' || forDocker.get(title) !== text);
-    if (tool === 'docker compose 2, Docker') for (const { title, text } of rendered) forDocker.set(title, text);
+    const projects = cases.map((one) => ({ title: titleOf(one), ...project(tool, one) }));
+    // A program reads what is rendered only once, also if two engines get the same.
+    const keyOf = ({ title, text }: (typeof projects)[number]) => `${tool.replace(/,.*/, '')} ${title} ${text}`;
+    const unread = projects.filter((one) => !read.has(keyOf(one)));
     const configs =
       tool === 'podman-compose'
-        ? podmanComposes(podmanCompose, ['--podman-path', podman, 'config'], projects)
+        ? podmanComposes(podmanCompose, ['--podman-path', podman, 'config'], unread)
         : tool === 'docker-compose 1.29, Docker'
-          ? composeConfigs(projects)
-          : await currentComposeConfigs(current, projects);
-    for (const { title } of tool === 'docker compose 2, Podman' ? rendered : []) {
-      const known = said.get(`docker compose 2, Docker: ${title}`);
-      if (known) said.set(`${tool}: ${title}`, known);
-    }
-    for (const [index, config] of configs.entries()) {
-      const { title = '', folder = '' } = projects[index] ?? {};
-      said.set(`${tool}: ${title}`, { folder, config });
-    }
+          ? composeConfigs(unread)
+          : await currentComposeConfigs(current, unread);
+    for (const [index, one] of unread.entries())
+      read.set(keyOf(one), { folder: one.folder, config: configs[index] ?? { code: -1, stdout: '', stderr: 'not read' } });
+    for (const one of projects) said.set(`${tool}: ${one.title}`, read.get(keyOf(one)) ?? expect.fail(`${one.title} was not read`));
   }
 }, 300_000);
 
